@@ -1,0 +1,28 @@
+"""mbndt: a compiler for decision rules that people can follow and machines can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+__all__ = ["MBNDTClassifier", "Rules", "__version__", "load"]
+
+if TYPE_CHECKING:
+    from mbndt.checkpoint import load
+    from mbndt.estimator import MBNDTClassifier
+    from mbndt.rules import Rules
+
+_HOMES = {
+    "MBNDTClassifier": "mbndt.estimator",
+    "Rules": "mbndt.rules",
+    "load": "mbndt.checkpoint",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for: only learning needs torch."""
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mbndt' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

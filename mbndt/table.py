@@ -1,0 +1,292 @@
+"""Tables of raw columns: read from files or frames, and typed on demand for a feature.
+
+A `Table` holds columns as they came (a CSV's texts, or a frame's arrays). `Table.typed` reads one
+column as a feature's type, whole columns at a time, by the same contract as `values.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbndt.errors import DataError, nearest, shown
+from mbndt.rules import INT64_MAX, Feature, FeatureType
+from mbndt.values import read_cell, read_value
+
+UNSEEN = -1
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A typed column of n rows: `values` [n] and `missing` [n], where the value means nothing.
+
+    float64 and float32: doubles, NaN where missing; integer: int64; boolean: 0 or 1;
+    category: the index in the feature's categories, `UNSEEN` for any other text.
+    """
+
+    values: Array
+    missing: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of equal length. `text` says that cells are a CSV's texts."""
+
+    columns: Mapping[str, Sequence[Any] | Array]
+    rows: int
+    text: bool = False
+    source: str = "data"
+
+    @classmethod
+    def of(cls, data: object) -> Table:
+        """Take a `Table`, a pandas or polars frame, a mapping of columns, or a 2-D array.
+
+        The columns of an array are named `x0`, `x1`, … Raises `DataError` for anything else,
+        repeated names, and columns of unequal length.
+        """
+        if isinstance(data, Table):
+            return data
+        names = [*data] if isinstance(data, Mapping) else list(getattr(data, "columns", []))
+        if isinstance(data, np.ndarray) and data.ndim == 2:
+            columns = {f"x{i}": data[:, i] for i in range(data.shape[1])}
+            return cls(columns, len(data))
+        if not hasattr(data, "__getitem__") or (not names and not isinstance(data, Mapping)
+                                                and not hasattr(data, "columns")):  # fmt: skip
+            raise DataError(f"data: got {type(data).__name__}, expected a data frame,"
+                            " a mapping of columns, or a 2-D array")  # fmt: skip
+        _check_names(names, "data")
+        columns = {name: _array(data[name]) for name in names}
+        lengths = {name: len(column) for name, column in columns.items()}
+        rows = next(iter(lengths.values())) if lengths else len(data)  # type: ignore[arg-type]
+        for name, length in lengths.items():
+            if length != rows:
+                raise DataError(f"data: column {shown(name)} has {length} rows, expected {rows}")
+        return cls(columns, rows)
+
+    @classmethod
+    def read(cls, path: str | Path, query: str | None = None) -> Table:
+        """Read CSV (also .gz), Parquet, or with `query` a DuckDB or SQLite file.
+
+        Raises `DataError` that names the file, and the row or column where one is at fault.
+        """
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                head = file.read(16)
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from None
+        if head.startswith(b"SQLite format 3\0") or head[8:12] == b"DUCK":
+            if query is None:
+                raise DataError(f"{path}: a database; --query SELECT… says what to read")
+            return _read_database(path, query, sqlite=head[8:12] != b"DUCK")
+        if query is not None:
+            raise DataError(f"{path}: --query is for DuckDB and SQLite files")
+        if head.startswith(b"PAR1"):
+            return _read_duckdb(path, ":memory:", "SELECT * FROM read_parquet(?)", [str(path)])
+        return _read_csv(path, head.startswith(b"\x1f\x8b"))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def take(self, index: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Table:
+        """Return the rows at `index`: positions, or a mask of all rows."""
+        if index.dtype == np.bool_:
+            index = np.flatnonzero(index)
+        columns: dict[str, Array] = {n: _array(c)[index] for n, c in self.columns.items()}
+        return Table(columns, len(index), self.text, self.source)
+
+    def without(self, names: Sequence[str]) -> Table:
+        """Return the table without the named columns; raises `DataError` for an unknown one."""
+        for name in names:
+            self.column(name)
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        return Table(kept, self.rows, self.text, self.source)
+
+    def column(self, name: str) -> Sequence[Any] | Array:
+        """Return a column as it came; raises `DataError` that names a lacking one."""
+        if name not in self.columns:
+            raise DataError(f"{self.source}: no column {shown(name)}{nearest(name, self.columns)}")
+        return self.columns[name]
+
+    def records(self, features: Sequence[Feature]) -> Iterator[dict[str, object]]:
+        """Yield each row as a mapping from the features' names to values, None where missing."""
+        columns = []
+        for feature in features:
+            raw = self.column(feature.name)
+            if self.text:
+                raw = [read_cell(feature.type, cell) for cell in raw]
+            columns.append(raw.tolist() if isinstance(raw, np.ndarray) else raw)
+        names = [feature.name for feature in features]
+        for i in range(self.rows):
+            yield {name: column[i] for name, column in zip(names, columns, strict=True)}
+
+    def typed(self, feature: Feature) -> Column:
+        """Read the feature's column; raises `DataError` that names column, row and value."""
+        raw = self.column(feature.name)
+        quick = _quick_text(feature, raw) if self.text else _quick_array(feature, raw)
+        if quick is not None:
+            return quick
+        read = read_cell if self.text else read_value
+        found = []
+        for row, value in enumerate(raw, start=1):
+            try:
+                found.append(read(feature.type, value))
+            except DataError as error:
+                raise self.misfit(feature.name, row, error) from None
+        return _column(feature, found)
+
+    def misfit(self, name: str, row: int, error: DataError) -> DataError:
+        """Return `error` with its place: source, column, and row counted from 1."""
+        return DataError(f"{self.source}: column {shown(name)}, row {row}: {error}")
+
+
+def _column(feature: Feature, values: list[Any]) -> Column:
+    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    match feature.type:
+        case FeatureType.FLOAT64 | FeatureType.FLOAT32:
+            array = np.array([np.nan if value is None else value for value in values], np.float64)
+        case FeatureType.CATEGORY:
+            codes = {category: i for i, category in enumerate(feature.categories)}
+            array = np.array([codes.get(value, UNSEEN) for value in values], np.int64)
+        case FeatureType.INTEGER | FeatureType.BOOLEAN:
+            array = np.array([0 if value is None else value for value in values], np.int64)
+    return Column(array, missing)
+
+
+def _quick_text(feature: Feature, cells: Sequence[str] | Array) -> Column | None:
+    """Read whole columns of plain decimal texts; None leaves the rest to `read_cell`."""
+    if feature.type not in (FeatureType.FLOAT64, FeatureType.FLOAT32):
+        return None
+    together = "\n".join(cells)
+    if "_" in together or not together.isascii():
+        return None
+    try:
+        values = np.array([float(cell) if cell else np.nan for cell in cells], np.float64)
+    except ValueError:
+        return None
+    return _numeric(feature, values)
+
+
+def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
+    """Read arrays of numbers whole; None leaves the rest to `read_value`."""
+    if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiu":
+        return None
+    if feature.type in (FeatureType.FLOAT64, FeatureType.FLOAT32):
+        return _numeric(feature, raw.astype(np.float64))
+    if feature.type != FeatureType.INTEGER:
+        return None
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), np.bool_)
+    filled = np.where(missing, 0, raw) if missing.any() else raw
+    if raw.dtype.kind == "f":
+        fits = (filled == np.floor(filled)) & (filled >= -(2.0**63)) & (filled < 2.0**63)
+    else:
+        fits = filled <= np.uint64(INT64_MAX) if raw.dtype.kind == "u" else np.bool_(True)
+    return Column(filled.astype(np.int64), missing) if np.all(fits) else None
+
+
+def _numeric(feature: Feature, values: Array) -> Column:
+    if feature.type == FeatureType.FLOAT32:
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float32).astype(np.float64)
+    return Column(values, np.isnan(values))
+
+
+def _array(column: Any) -> Array:
+    """Return a frame's column as an array: numbers as they are, all else as objects."""
+    if isinstance(getattr(column, "dtype", None), np.dtype):
+        return np.asarray(column)
+    values = column.to_list() if hasattr(column, "to_list") else list(column)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _check_names(names: Sequence[object], source: str) -> None:
+    seen = set()
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{source}: column name {shown(name)} is not text")
+        if name in seen:
+            raise DataError(f"{source}: column {shown(name)} stands twice")
+        seen.add(name)
+
+
+def _read_csv(path: Path, zipped: bool) -> Table:
+    try:
+        data = gzip.decompress(path.read_bytes()) if zipped else path.read_bytes()
+        return parse_csv(data.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text at byte {error.start}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def parse_csv(text: str, source: str = "data") -> Table:
+    """Return the table of a CSV text; raises `DataError` for ragged rows and repeated names."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        rows = [row for row in reader if row]
+    except csv.Error as error:
+        raise DataError(f"{source}: line {reader.line_num}: {error}") from None
+    if not rows:
+        raise DataError(f"{source}: empty, expected a line of column names")
+    header, *body = rows
+    _check_names(header, source)
+    for number, row in enumerate(body, start=1):
+        if len(row) != len(header):
+            raise DataError(f"{source}: row {number} has {len(row)} cells,"
+                            f" expected {len(header)}")  # fmt: skip
+    columns = zip(*body, strict=True) if body else ([] for _ in header)
+    return Table(dict(zip(header, columns, strict=True)), len(body), text=True, source=source)
+
+
+def _read_database(path: Path, query: str, *, sqlite: bool) -> Table:
+    if not sqlite:
+        return _read_duckdb(path, str(path), query, [])
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            cursor = database.execute(query)
+            names = [entry[0] for entry in cursor.description or []]
+            rows = cursor.fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise DataError(f"{path}: {error}") from None
+    _check_names(names, str(path))
+    columns = {name: _array([row[i] for row in rows]) for i, name in enumerate(names)}
+    return Table(columns, len(rows), source=str(path))
+
+
+def _read_duckdb(path: Path, database: str, query: str, parameters: list[str]) -> Table:
+    import duckdb
+
+    try:
+        with duckdb.connect(database, read_only=database != ":memory:") as connection:
+            cursor = connection.execute(query, parameters)
+            _check_names([entry[0] for entry in cursor.description or []], str(path))
+            found = cursor.fetchnumpy()
+    except duckdb.Error as error:
+        raise DataError(f"{path}: {' '.join(str(error).split())}") from None
+    columns = {name: _unmasked(column) for name, column in found.items()}
+    return Table(columns, len(next(iter(columns.values()), [])), source=str(path))
+
+
+def _unmasked(column: Any) -> Array:
+    if not np.ma.isMaskedArray(column):
+        return _array(column)
+    if not np.any(column.mask):
+        return np.asarray(column.data)
+    array = column.astype(object)
+    return np.asarray(array.filled(None))

@@ -1,0 +1,143 @@
+"""What one raw value means for a feature of each type: the scalar half of the contract.
+
+`read_value` takes Python and NumPy values of a frame, `read_cell` the text of a CSV cell. Both
+return a float, int, bool or text, or None for a missing value, and raise `DataError` (without a
+place: the caller knows column and row) for a value of the wrong type.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TypeAlias
+
+from mbndt.errors import DataError, shown
+from mbndt.rules import INT64_MAX, INT64_MIN, FeatureType
+
+Value: TypeAlias = float | int | bool | str | None
+
+EXPECTED = {
+    FeatureType.FLOAT64: "a number",
+    FeatureType.FLOAT32: "a number",
+    FeatureType.INTEGER: "a 64-bit whole number",
+    FeatureType.BOOLEAN: "false or true",
+    FeatureType.CATEGORY: "text",
+}
+
+
+def to_float32(x: float) -> float:
+    """Return the float32 nearest to a double, ties to even; out of range becomes infinite.
+
+    >>> to_float32(0.1)
+    0.10000000149011612
+    """
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a frame's value is missing: None, any NaN, pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (numbers.Number, Decimal)) and bool(value != value)
+
+
+def read_value(kind: FeatureType, value: object) -> Value:
+    """Return the value of a frame's cell, None where it is missing; raises `DataError`."""
+    if is_missing(value):
+        return None
+    read = _READERS[kind](value)
+    if read is None:
+        raise wrong_value(kind, value)
+    return None if read == "" else read
+
+
+def read_cell(kind: FeatureType, text: str) -> Value:
+    """Return the value of a CSV cell, None where it is missing; raises `DataError`."""
+    if kind == FeatureType.CATEGORY:
+        return text or None
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        if kind == FeatureType.BOOLEAN:
+            known = {"true": True, "false": False, "1": True, "0": False}
+            return None if text.lower() == "nan" else known[text.lower()]
+        if "_" in text or not text.isascii():  # Python's digits are more than a CSV's
+            raise ValueError(text)
+        number = float(text)
+        if math.isnan(number):
+            return None
+        if kind == FeatureType.INTEGER:
+            # Through Decimal, as 9007199254740993.0 is whole and no double.
+            value = None if math.isinf(number) else _integer(Decimal(text))
+            if value is None:
+                raise ValueError(text)
+            return value
+        return number if kind == FeatureType.FLOAT64 else to_float32(number)
+    except (KeyError, ValueError, ArithmeticError):
+        raise wrong_value(kind, text) from None
+
+
+def wrong_value(kind: FeatureType, value: object) -> DataError:
+    """Return the error for a value of the wrong type; the caller names the place."""
+    return DataError(f"got {shown(_plain(value))}, expected {EXPECTED[kind]}")
+
+
+def _plain(value: object) -> object:
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def _float(value: object) -> float | None:
+    if _is_bool(value) or not isinstance(value, (numbers.Real, Decimal)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _float32(value: object) -> float | None:
+    number = _float(value)
+    return None if number is None else to_float32(number)
+
+
+def _integer(value: object) -> int | None:
+    if _is_bool(value) or not isinstance(value, (numbers.Real, Decimal)):
+        return None
+    if isinstance(value, numbers.Integral):
+        whole = int(value)
+    else:
+        limit = 2**64
+        if not -limit < value < limit or value != math.floor(value):
+            return None
+        whole = math.floor(value)
+    return whole if INT64_MIN <= whole <= INT64_MAX else None
+
+
+def _boolean(value: object) -> bool | None:
+    if _is_bool(value) or isinstance(value, (numbers.Real, Decimal)):
+        return bool(value) if value in (0, 1) else None
+    return None
+
+
+def _category(value: object) -> str | None:
+    return str(value) if isinstance(value, str) else None
+
+
+_READERS: dict[FeatureType, Callable[[object], Value]] = {
+    FeatureType.FLOAT64: _float,
+    FeatureType.FLOAT32: _float32,
+    FeatureType.INTEGER: _integer,
+    FeatureType.BOOLEAN: _boolean,
+    FeatureType.CATEGORY: _category,
+}
