@@ -33,7 +33,7 @@ def emitter_class(target: str) -> type[Emitter]:
 def emitter(target: str, **options: object) -> Emitter:
     """Return a target's emitter set to `options`; raises `OptionError` for one it lacks."""
     kind = emitter_class(target)
-    known = {entry.name.rstrip("_") for entry in fields(kind)}
+    known = {entry.name.rstrip("_") for entry in fields(kind)}  # type: ignore[arg-type]
     for option in options:
         if option not in known:
             choices = nearest(option, known) if known else "; it takes no options"

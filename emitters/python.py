@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbndt.emitters.base import (
     Arm, Artifact, Emitter, Range, arms, identifier, pieces, provenance_line, templates,
 )  # fmt: skip
-from mbndt.interpreter import Predictions
 from mbndt.rules import Feature, Leaf, Node, Rules, Threshold
-from mbndt.table import Table
+
+if TYPE_CHECKING:
+    from mbndt.interpreter import Predictions
+    from mbndt.table import Table
 
 # Python refuses 100 levels of indentation; past this depth a subtree gets a function of its own.
 NESTING = 16
@@ -45,6 +47,8 @@ class Python(Emitter):
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by calling the module's functions."""
         import numpy as np
+
+        from mbndt.interpreter import Predictions
 
         rules = artifact.rules
         module: dict[str, Any] = {"__name__": artifact.name}

@@ -53,8 +53,8 @@ class EngineMissing(MbndtError, RuntimeError):
 def shown(value: object, limit: int = 60) -> str:
     """Return a value as it stands in a message: quoted, on one line, never longer than `limit`.
 
-    >>> shown("a\\nb")
-    "'a\\\\nb'"
+    >>> shown(" b")
+    "' b'"
     """
     text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     text = " ".join(text.split()) if "\n" in text else text

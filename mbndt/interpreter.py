@@ -23,7 +23,8 @@ from mbndt.values import Value, read_value
 @dataclass(frozen=True)
 class Predictions:
     """Answers for n rows: `leaf` [n] ids, `prediction` [n] labels in the target's own type (a
-    regression: values), `probabilities` [n, C] by class index (a regression: None)."""
+    regression: values), `probabilities` [n, C] by class index (a regression: None).
+    """
 
     leaf: npt.NDArray[np.int64]
     prediction: list[Label | float]

@@ -16,10 +16,24 @@ from typing import Any, TypeVar, cast
 
 from mbndt.errors import RulesError, nearest, shown
 from mbndt.rules import (
-    INT64_MAX, MAX_DEPTH, Feature, FeatureType, Group, Interval, Leaf, Node,
-    NumericSplit, Rules, SetSplit, Split, Target, TargetType, Threshold, check_text,
+    INT64_MAX,
+    MAX_DEPTH,
+    Feature,
+    FeatureType,
+    Group,
+    Interval,
+    Leaf,
+    Node,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Split,
+    Target,
+    TargetType,
+    Threshold,
+    check_text,
     deep_recursion,
-)  # fmt: skip
+)
 
 FORMAT, VERSION = "mbndt-rules", 1
 MAX_BYTES = 64 * 2**20
@@ -108,9 +122,9 @@ def _rules(document: object) -> Rules:
     if top["task"] not in ("classification", "regression"):
         raise RulesError(f"task: got {shown(top['task'])},"
                          " expected 'classification' or 'regression'")  # fmt: skip
-    target = _target(top["target"], str(top["task"]))
+    target = read_target(top["target"], str(top["task"]))
     features = tuple(
-        _feature(item, f"features[{i}]")
+        read_feature(item, f"features[{i}]")
         for i, item in enumerate(_list(top["features"], "features"))
     )
     types = {feature.name: feature.type for feature in features}
@@ -125,7 +139,8 @@ def _rules(document: object) -> Rules:
     )
 
 
-def _target(item: object, task: str) -> Target:
+def read_target(item: object, task: str) -> Target:
+    """Return the target that plain JSON values say."""
     obj = _object(item, "target", {"name", "type"}, {"classes", "unit", "description"})
     if (task == "classification") != ("classes" in obj):
         raise RulesError(f"target.classes: {'not' if 'classes' in obj else 'asked'} for a {task}")
@@ -139,7 +154,8 @@ def _target(item: object, task: str) -> Target:
     )  # fmt: skip
 
 
-def _feature(item: object, path: str) -> Feature:
+def read_feature(item: object, path: str) -> Feature:
+    """Return the feature that plain JSON values say; `path` starts an error's message."""
     optional = {"categories", "label", "unit", "description"}
     obj = _object(item, path, {"name", "type"}, optional)
     kind = _choice(FeatureType, obj["type"], f"{path}.type")
@@ -245,9 +261,7 @@ def _list(item: object, path: str) -> list[Any]:
 
 
 def _texts(obj: Obj, path: str, keys: tuple[str, ...]) -> dict[str, str]:
-    return {
-        key: check_text(obj[key], f"{path}.{key}", empty=True) for key in keys if key in obj
-    }
+    return {key: check_text(obj[key], f"{path}.{key}", empty=True) for key in keys if key in obj}
 
 
 def _choice(kind: type[E], item: object, path: str) -> E:
@@ -336,10 +350,13 @@ def _node_out(node: Node) -> Obj:
 def _branches_out(split: Split) -> Iterator[tuple[str, object]]:
     match split:
         case NumericSplit():
-            yield "intervals", [
-                ({} if part.below is None else {"below": part.below}) | _ends_out(part)
-                for part in split.intervals
-            ]
+            yield (
+                "intervals",
+                [
+                    ({} if part.below is None else {"below": part.below}) | _ends_out(part)
+                    for part in split.intervals
+                ],
+            )
         case SetSplit():
             yield "groups", [{"in": list(part.values)} | _ends_out(part) for part in split.groups]
             if split.unseen is not None:

@@ -288,5 +288,6 @@ def _unmasked(column: Any) -> Array:
         return _array(column)
     if not np.any(column.mask):
         return np.asarray(column.data)
-    array = column.astype(object)
-    return np.asarray(array.filled(None))
+    array = _array(column.data).astype(object)
+    array[np.ma.getmaskarray(column)] = None
+    return array

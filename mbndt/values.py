@@ -114,13 +114,14 @@ def _float32(value: object) -> float | None:
 def _integer(value: object) -> int | None:
     if _is_bool(value) or not isinstance(value, (numbers.Real, Decimal)):
         return None
+    whole: int
     if isinstance(value, numbers.Integral):
         whole = int(value)
     else:
-        limit = 2**64
-        if not -limit < value < limit or value != math.floor(value):
+        exact = value if isinstance(value, Decimal) else float(value)
+        if not -(2.0**64) < exact < 2.0**64 or exact != math.floor(exact):
             return None
-        whole = math.floor(value)
+        whole = math.floor(exact)
     return whole if INT64_MIN <= whole <= INT64_MAX else None
 
 

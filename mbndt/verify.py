@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
 import numpy as np
 
 from mbndt.emitters import TARGETS, emitter, emitter_class
 from mbndt.errors import EngineMissing, OptionError, TargetError, shown
 from mbndt.interpreter import Predictions, branches
-from mbndt.rules import INT64_MAX, Feature, FeatureType, Leaf, Node, NumericSplit, Rules
+from mbndt.rules import (
+    INT64_MAX,
+    Feature,
+    FeatureType,
+    Leaf,
+    Node,
+    NumericSplit,
+    Rules,
+    Threshold,
+)
 from mbndt.table import Table
 from mbndt.values import to_float32
+
+SIDES = (-math.inf, math.inf)
 
 Pools = Mapping[str, list[object]]
 
@@ -140,7 +152,9 @@ def boundary_rows(rules: Rules, rows: int, seed: int = 0) -> Table:
     features drawn from the values that lead to this split; then random mixes of special values.
     """
     draw = random.Random(seed)
-    pools: Pools = {feature.name: special_values(rules, feature) for feature in rules.used}
+    pools: Pools = {
+        feature.name: special_values(feature, _thresholds(rules, feature)) for feature in rules.used
+    }
     found = list(_rows_at_splits(rules, pools, draw))
     while len(found) < rows:
         found.append({name: draw.choice(pool) for name, pool in pools.items()})
@@ -150,50 +164,57 @@ def boundary_rows(rules: Rules, rows: int, seed: int = 0) -> Table:
     return Table.of(columns) if columns else Table({}, len(found))
 
 
-def _rows_at_splits(
-    rules: Rules, pools: Pools, draw: random.Random
-) -> Iterator[dict[str, object]]:
+def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator[dict[str, object]]:
     work: list[tuple[Node, Pools]] = [(rules.root, pools)]
     while work:
         node, pools = work.pop()
         if isinstance(node, Leaf):
             continue
-        own = pools[node.feature]
-        for value in own:
-            yield {name: draw.choice(pool) for name, pool in pools.items()} | {node.feature: value}
         feature = rules.feature[node.feature]
-        column = Table.of({feature.name: own}).typed(feature)
-        taken = branches(rules, node, column, np.arange(len(own)))
+        for value in special_values(feature, _cuts(node)):
+            yield {name: draw.choice(pool) for name, pool in pools.items()} | {node.feature: value}
+        # The pool holds a value of every region, so a child that it can't reach can't be reached.
+        pool = pools[node.feature]
+        column = Table.of({feature.name: pool}).typed(feature)
+        taken = branches(rules, node, column, np.arange(len(pool)))
         for i, child in enumerate(node.children):
-            left = [value for value, to in zip(own, taken.tolist(), strict=True) if to == i]
+            left = [value for value, to in zip(pool, taken.tolist(), strict=True) if to == i]
             if left:
                 work.append((child, {**pools, node.feature: left}))
 
 
-def special_values(rules: Rules, feature: Feature) -> list[object]:
-    """Return raw values of a feature that meet every interval's ends, every group, and the edges
-    of the type; None stands for missing."""
-    if feature.type == FeatureType.BOOLEAN:
-        return [False, True, None]
-    if feature.type == FeatureType.CATEGORY:
-        return [*_category_specials(feature), "", None]
-    thresholds = sorted({
-        part.below
-        for split in rules.splits
-        if isinstance(split, NumericSplit) and split.feature == feature.name
-        for part in split.intervals
-        if part.below is not None
-    })  # fmt: skip
-    if feature.type == FeatureType.INTEGER:
-        near = {math.ceil(t) + step for t in thresholds for step in (-1, 0, 1)}
-        whole = {x for x in near if abs(x) <= INT64_MAX} | set(INTEGER_ENDS)
-        return [*sorted(whole), None]
-    found = list(FLOAT_ENDS)
-    for t in map(float, thresholds):
-        ends = [t] if feature.type == FeatureType.FLOAT64 else [t, *_float32_ends(t)]
-        for end in ends:
-            found += [math.nextafter(end, -math.inf), end, math.nextafter(end, math.inf)]
-    return [*dict.fromkeys(found), None]
+def _cuts(split: Node) -> set[Threshold]:
+    parts = split.intervals if isinstance(split, NumericSplit) else ()
+    return {part.below for part in parts if part.below is not None}
+
+
+def _thresholds(rules: Rules, feature: Feature) -> set[Threshold]:
+    own = [_cuts(split) for split in rules.splits if split.feature == feature.name]
+    return set().union(*own)
+
+
+def special_values(feature: Feature, thresholds: Collection[Threshold]) -> list[object]:
+    """Return raw values of a feature that meet both sides of the thresholds, every category, and
+    the edges of the type; None stands for missing.
+    """
+    match feature.type:
+        case FeatureType.BOOLEAN:
+            return [False, True, None]
+        case FeatureType.CATEGORY:
+            return [*_category_specials(feature), "", None]
+        case FeatureType.INTEGER:
+            near = {math.ceil(t) + step for t in thresholds for step in (-1, 0, 1)}
+            whole = {x for x in near if abs(x) <= INT64_MAX} | set(INTEGER_ENDS)
+            return [*sorted(whole), None]
+        case FeatureType.FLOAT64:
+            ends = [float(t) for t in thresholds]
+        case FeatureType.FLOAT32:
+            ends = [end for t in thresholds for end in (float(t), *_float32_ends(float(t)))]
+        case _:
+            assert_never(feature.type)
+    beside = [math.nextafter(end, way) for end in ends for way in SIDES]
+    # By text, as -0.0 equals 0.0 and both are to be there.
+    return [*{repr(x): x for x in [*FLOAT_ENDS, *ends, *beside]}.values(), None]
 
 
 def _category_specials(feature: Feature) -> list[str]:
@@ -211,6 +232,7 @@ def _float32_ends(t: float) -> list[float]:
     near = to_float32(t)
     if math.isinf(near):
         return [math.copysign(3.4028235677973366e38, near)]
-    below, above = np.nextafter(np.float32(near), np.float32([-np.inf, np.inf])).tolist()
+    with np.errstate(over="ignore", under="ignore"):
+        below, above = (float(np.nextafter(np.float32(near), np.float32(x))) for x in SIDES)
     middles = [(side + near) / 2 for side in (below, above) if math.isfinite(side)]
     return [below, near, above, *middles]

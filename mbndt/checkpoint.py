@@ -1,0 +1,123 @@
+"""`model.pt`: weights and rules in one zip, and no pickle on the way to the rules.
+
+The file is the zip that `torch.save` writes (tensors and plain values only, so that
+`torch.load(weights_only=True)` reads it) with one more record, the rules' JSON, whose name ends in
+`/mbndt/rules.json`. Everything but learning reads that record alone, with `zipfile`.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbndt.errors import CheckpointError, RulesError
+from mbndt.rules import Rules
+from mbndt.rules_json import MAX_BYTES
+from mbndt.writing import write_whole
+
+if TYPE_CHECKING:
+    from mbndt.model import Model
+
+RECORD = "/mbndt/rules.json"
+FORMAT = "mbndt-model"
+
+
+def load(path: str | Path) -> Rules:
+    """Return the rules of a model file or of a rules JSON file, told apart by their content.
+
+    Raises `CheckpointError` for a file that can't be read, `RulesError` for rules that break the
+    contract; both name the file. Nothing in the file is executed.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            if file.read(4) == b"PK\x03\x04":
+                return Rules.from_json(_rules_record(path))
+            if path.stat().st_size > MAX_BYTES:
+                raise CheckpointError(f"{path}: {path.stat().st_size} bytes, expected a model or"
+                                      f" rules of at most {MAX_BYTES}")  # fmt: skip
+            file.seek(0)
+            return Rules.from_json(file.read())
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror or error}") from None
+    except RulesError as error:
+        raise RulesError(f"{path}: {error}") from None
+
+
+def _rules_record(path: Path) -> bytes:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [entry for entry in archive.infolist() if entry.filename.endswith(RECORD)]
+            if len(found) != 1:
+                raise CheckpointError(f"{path}: {len(found)} records named *{RECORD}, expected one:"
+                                      " not a model of mbndt")  # fmt: skip
+            with archive.open(found[0]) as record:
+                text = record.read(MAX_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+            UnicodeDecodeError, ValueError) as error:  # fmt: skip
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}: damaged: {error}") from None
+    if len(text) > MAX_BYTES:
+        raise CheckpointError(f"{path}: rules of more than {MAX_BYTES} bytes")
+    return text
+
+
+def save(model: Model, path: str | Path) -> None:
+    """Write a model file, whole or not at all; raises `OutputError` that names it.
+
+    The same model gives the same bytes.
+    """
+    import torch
+
+    # Through memory, as torch names the zip's folder after the file it writes to.
+    memory = io.BytesIO()
+    torch.save(_plain(model), memory)
+    with zipfile.ZipFile(memory, "a") as archive:
+        folder = archive.infolist()[0].filename.split("/")[0]
+        # A ZipInfo of our own has a fixed date.
+        archive.writestr(zipfile.ZipInfo(folder + RECORD), model.rules.to_json())
+    write_whole(Path(path), memory.getvalue())
+
+
+def _plain(model: Model) -> dict[str, Any]:
+    """Return all of a model as tensors and plain values."""
+    from mbndt import __version__
+
+    network = model.network
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "mbndt": __version__,
+        "settings": asdict(model.settings),
+        "weights": {} if network is None else _tensors(network),
+        "encoder": [_column(column) for column in model.encoder.columns],
+        "rules": model.rules.to_json(),
+        "history": model.history,
+        "held_out": dict(model.held_out),
+        "report": dict(model.report),
+    }
+
+
+def _tensors(network: Any) -> dict[str, Any]:
+    import torch
+
+    fields = ("chosen", "cuts", "widths", "masks", "leaves")
+    return {name: torch.from_numpy(getattr(network, name)) for name in fields}
+
+
+def _column(column: Any) -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = {"feature": column.feature.name}
+    for name, value in vars(column).items():
+        if name == "ranks":
+            found["numbers"] = torch.from_numpy(value.numbers)
+            found["scores"] = torch.from_numpy(value.scores)
+        elif name != "feature":
+            found[name] = value if isinstance(value, float) else torch.from_numpy(value)
+    return found

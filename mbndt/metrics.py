@@ -1,0 +1,77 @@
+"""Measures of rules: accuracy with intervals, leaves, path length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from mbndt.rules import Rules, walk
+
+Codes = npt.NDArray[np.int64]
+
+
+def balanced_accuracy(expected: Codes, got: Codes) -> float:
+    """Return the mean over the classes present of the share of rows [n] told right."""
+    rates = [float(np.mean(got[expected == c] == c)) for c in np.unique(expected)]
+    return math.fsum(rates) / len(rates)
+
+
+def wilson(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the Wilson score interval of a share (Wilson 1927).
+
+    >>> [round(end, 4) for end in wilson(8, 10)]
+    [0.4902, 0.9433]
+    """
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    share, scale = hits / n, 1 + z * z / n
+    middle = (share + z * z / (2 * n)) / scale
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / scale
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def balanced_interval(expected: Codes, got: Codes, level: float = 0.95) -> tuple[float, float]:
+    """Return an interval of the balanced accuracy: the classes' Wilson half-widths, combined as
+    independent errors on either side.
+    """
+    classes = np.unique(expected)
+    middle = balanced_accuracy(expected, got)
+    squares = [0.0, 0.0]
+    for c in classes:
+        right = got[expected == c] == c
+        share = float(np.mean(right))
+        low, high = wilson(int(right.sum()), len(right), level)
+        squares = [squares[0] + (share - low) ** 2, squares[1] + (high - share) ** 2]
+    down, up = (math.sqrt(s) / len(classes) for s in squares)
+    return max(0.0, middle - down), min(1.0, middle + up)
+
+
+def path_lengths(rules: Rules) -> npt.NDArray[np.int64]:
+    """Return each leaf's splits on its path, [L], of those with two or more children."""
+    splits_at = {"root": 0}
+    found = []
+    for path, _, node in walk(rules.root):
+        above = splits_at[path]
+        children = getattr(node, "children", ())
+        for i in range(len(children)):
+            splits_at[f"{path}.children[{i}]"] = above + (len(children) > 1)
+        if not children:
+            found.append(above)
+    return np.array(found, np.int64)
+
+
+def sizes(rules: Rules) -> Mapping[str, int]:
+    """Return counts that say how large rules are: leaves, splits, thresholds, features used."""
+    from mbndt.rules import NumericSplit
+
+    return {
+        "leaves": len(rules.leaves),
+        "splits": len(rules.splits),
+        "thresholds": sum(
+            len(s.intervals) - 1 for s in rules.splits if isinstance(s, NumericSplit)
+        ),
+        "features used": len(rules.used),
+    }

@@ -1,0 +1,175 @@
+"""Learning from a table: encode, train, prune, shorten the thresholds; report on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.model_selection import train_test_split
+
+from mbndt import __version__
+from mbndt.encoding import Encoder, Floats, fit_encoder, typed_columns
+from mbndt.errors import DataError, OptionError
+from mbndt.interpreter import leaf_ids
+from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths
+from mbndt.network import TrainedNetwork
+from mbndt.pruning import prune
+from mbndt.rounding import shorten
+from mbndt.rules import Feature, Leaf, Rules
+from mbndt.schema import Labels, Schema, infer_features, infer_labels, missing_rows
+from mbndt.table import Table
+from mbndt.training import BalancedLogistic, Progress, Settings, train
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """The trained whole: rules, and what they came from.
+
+    `network` is None where no column varies; `held_out` has the figures on rows that learning did
+    not see, empty where none were held out; `report` says what learning did.
+    """
+
+    rules: Rules
+    settings: Settings
+    encoder: Encoder
+    network: TrainedNetwork | None
+    history: list[dict[str, Any]]
+    held_out: Mapping[str, Any]
+    report: Mapping[str, Any]
+
+
+def learn(
+    table: Table,
+    target: str,
+    settings: Settings,
+    *,
+    schema: Schema | None = None,
+    holdout: float = 0.0,
+    drop_missing_target: bool = False,
+    progress: Progress | None = None,
+) -> Model:
+    """Learn rules that tell the two classes of column `target` from all other columns.
+
+    `holdout` is the share of rows, stratified by class, that learning doesn't see and `held_out`
+    reports on. Raises `DataError` for a table that can't be learned from.
+    """
+    if not 0.0 <= holdout < 1.0:
+        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
+    schema = schema or Schema()
+    table = _with_target(table, target, drop_missing_target)
+    features = infer_features(table, schema, target)
+    labels = infer_labels(table, target, schema)
+    _check_classes(table, target, labels)
+    fit, held = _split(labels.codes, holdout, settings.seed)
+    model = _fit(table.take(fit), features, replace_codes(labels, fit), settings, progress)
+    if len(held) == 0:
+        return model
+    return replace(model, held_out=evaluate(model.rules, table.take(held), labels.codes[held]))
+
+
+def replace_codes(labels: Labels, rows: npt.NDArray[np.intp]) -> Labels:
+    """Return the labels of some rows."""
+    return replace(labels, codes=labels.codes[rows])
+
+
+def _with_target(table: Table, target: str, drop: bool) -> Table:
+    missing = missing_rows(table, target)
+    if missing.any() and not drop:
+        rows = (np.flatnonzero(missing)[:5] + 1).tolist()
+        more = f" and {int(missing.sum()) - 5} more" if missing.sum() > 5 else ""
+        listed = ", ".join(map(str, rows))
+        raise DataError(f"{table.source}: column {target!r} is missing in row {listed}{more};"
+                        " --drop-missing-target leaves such rows out")  # fmt: skip
+    table = table.take(~missing) if missing.any() else table
+    if table.rows < 2:
+        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r},"
+                        " expected at least 2")  # fmt: skip
+    return table
+
+
+def _check_classes(table: Table, target: str, labels: Labels) -> None:
+    present = len(np.unique(labels.codes))
+    if present == 1:
+        raise DataError(f"{table.source}: column {target!r} is constant, expected two classes")
+    if len(labels.target.classes) > 2:
+        raise DataError(f"{table.source}: column {target!r} has {len(labels.target.classes)}"
+                        " different values, expected two classes")  # fmt: skip
+
+
+def _split(
+    codes: Codes, holdout: float, seed: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    rows = np.arange(len(codes))
+    counts = np.bincount(codes)
+    held = round(holdout * len(codes))
+    if held == 0:
+        return rows, rows[:0]
+    if counts.min() < 2 or held < len(counts) or len(codes) - held < len(counts):
+        raise DataError(f"too few rows to hold out a share of {holdout} of each class:"
+                        f" {counts.tolist()} rows; --holdout 0 learns from all")  # fmt: skip
+    fit, held_rows = train_test_split(rows, test_size=held, random_state=seed, stratify=codes)
+    return np.sort(fit), np.sort(held_rows)
+
+
+def _fit(
+    table: Table,
+    features: tuple[Feature, ...],
+    labels: Labels,
+    settings: Settings,
+    progress: Progress | None,
+) -> Model:
+    typed = typed_columns(table, features)
+    draw = np.random.default_rng(settings.seed)
+    encoder, scores = fit_encoder(features, typed, labels.codes, draw)
+    settled = {"mbndt": __version__, "rows": table.rows, "settings": asdict(settings)}
+
+    def make_leaf(leaf: int, outputs: Floats, rows: npt.NDArray[np.intp]) -> Leaf:
+        p = float(expit(outputs[0]))
+        return Leaf(leaf, (1.0 - p, p), counts=_counts(labels.codes[rows]))
+
+    if not encoder.columns:
+        counts = _counts(labels.codes)
+        share = counts[1] / sum(counts)
+        root = Leaf(0, (1.0 - share, share), counts)
+        rules = Rules(labels.target.name, labels.target, features, root, settled)
+        return Model(rules, settings, encoder, None, [], {}, {"thresholds": 0, "moved": 0})
+
+    trained = train(
+        scores,
+        lambda rows, device: BalancedLogistic(labels.codes, rows, device),
+        labels.codes, settings, progress,
+    )  # fmt: skip
+    pruned = prune(
+        trained.network, encoder, encoder.encode(typed), features, labels.target, make_leaf
+    )
+    rules, moved = shorten(pruned, typed)
+    rules = replace(rules, provenance=settled)
+    report = {"epochs": len(trained.history), "moved": moved}
+    return Model(rules, settings, encoder, trained.network, trained.history, {}, report)
+
+
+def _counts(codes: Codes) -> tuple[int, int]:
+    zeros, ones = np.bincount(codes, minlength=2).tolist()
+    return zeros, ones
+
+
+def evaluate(rules: Rules, table: Table, codes: Codes) -> dict[str, Any]:
+    """Return the figures of rules on rows [n] whose class indices are `codes` [n]: balanced
+    accuracy with a 95 % interval, accuracy, mean path length, leaves.
+    """
+    leaf = leaf_ids(rules, table)
+    got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
+    return {
+        "rows": table.rows,
+        "balanced_accuracy": balanced_accuracy(codes, got),
+        "balanced_accuracy_95": list(balanced_interval(codes, got)),
+        "accuracy": float(np.mean(got == codes)),
+        "mean_path": float(np.mean(path_lengths(rules)[leaf])),
+        "leaves": len(rules.leaves),
+    }

@@ -1,0 +1,154 @@
+"""What the command line prints: tables, outlines, progress, and the CSV of predictions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+from rich.tree import Tree
+
+from mbndt.metrics import sizes
+from mbndt.rules import Leaf, Node, Rules, deep_recursion
+from mbndt.writing import write_whole
+
+if TYPE_CHECKING:
+    from mbndt.interpreter import Predictions
+    from mbndt.model import Model
+    from mbndt.training import Progress
+    from mbndt.verify import Check
+
+
+def _console() -> Console:
+    # Piped output is never folded to a terminal's width.
+    return Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, markup=False)
+
+
+def shown_label(value: object) -> str:
+    """Return a label or number as a CSV cell: true and false, doubles in their shortest form."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def predictions_csv(rules: Rules, found: Predictions) -> str:
+    """Return predictions as CSV text: `prediction`, `leaf`, `probability_0`, … one line a row."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    names = [f"probability_{k}" for k in range(len(rules.target.classes))]
+    writer.writerow(["prediction", "leaf", *names])
+    answers = {
+        leaf.leaf: [
+            shown_label(rules.label(leaf)),
+            leaf.leaf,
+            *(leaf.value if isinstance(leaf.value, tuple) else ()),
+        ]
+        for leaf in rules.leaves
+    }
+    writer.writerows(answers[leaf] for leaf in found.leaf.tolist())
+    return out.getvalue()
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Progress | None]:
+    """Give a callback that draws a bar on stderr, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    layout = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*layout, console=console, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, epoch: int, epochs: int, best: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=epochs)
+            bars.update(tasks[stage], completed=epoch, description=f"{stage} (best {best:.4f})")
+
+        yield update
+
+
+def print_model(model: Model, path: Path) -> None:
+    """Print what was learned and how it does on held-out rows."""
+    console = _console()
+    count = sizes(model.rules)
+    summary = ", ".join(f"{number} {name}" for name, number in count.items())
+    console.print(f"{path}: {summary}; {model.report['moved']} thresholds moved to short decimals")
+    if model.held_out:
+        console.print(held_out_line(model))
+
+
+def held_out_line(model: Model) -> str:
+    """Return the held-out figures in a line."""
+    found = model.held_out
+    low, high = found["balanced_accuracy_95"]
+    return (f"held out {found['rows']} rows: balanced accuracy {found['balanced_accuracy']:.3f}"
+            f" (95 % {low:.3f} to {high:.3f}), {found['leaves']} leaves,"
+            f" mean path {found['mean_path']:.2f}")  # fmt: skip
+
+
+def print_checks(checks: Sequence[Check]) -> None:
+    """Print the table target x rows x mismatches, and the first differing row of each target."""
+    grid = Grid(box=None, pad_edge=False)
+    for title, justify in (("target", "left"), ("engine", "left"), ("rows", "right"),
+                           ("mismatches", "right")):  # fmt: skip
+        grid.add_column(title, justify=justify)  # type: ignore[arg-type]
+    for check in checks:
+        ran = check.engine is not None
+        cells = [str(check.rows), str(check.mismatches)] if ran else ["-", "-"]
+        grid.add_row(Text(check.title), Text(check.engine or check.note), *cells)
+    console = _console()
+    console.print(grid)
+    for check in checks:
+        for name, text in (check.first or {}).items():
+            console.print(f"{check.title}: {name}: {text}")
+
+
+def write_checks(checks: Sequence[Check], rules: Rules, path: Path) -> None:
+    """Write the outcome of a verification as JSON."""
+    document = {
+        "rules": rules.fingerprint,
+        "checks": [vars(check) | {"options": dict(check.options)} for check in checks],
+    }
+    write_whole(path, json.dumps(document, indent=1) + "\n")
+
+
+def print_rules(rules: Rules) -> None:
+    """Print rules as an outline with their measures."""
+    console = _console()
+    console.print(Text(f"{rules.name}: {rules.task} of {rules.target.name}"))
+    console.print(Text(", ".join(f"{number} {name}" for name, number in sizes(rules).items())
+                       + f", depth {rules.depth}, SHA-256 {rules.fingerprint}"))  # fmt: skip
+    with deep_recursion():
+        tree = Tree(_title(rules, rules.root))
+        _grow(rules, rules.root, tree)
+        console.print(tree)
+
+
+def _title(rules: Rules, node: Node) -> Text:
+    if isinstance(node, Leaf):
+        label = Text(f"{shown_label(rules.label(node))}", style="bold")
+        if isinstance(node.value, tuple):
+            label.append(f" {max(node.value):.3f}", style="not bold")
+        size = "" if node.size is None else f", n {node.size}"
+        return label.append(f" (leaf {node.leaf}{size})", style="dim not bold")
+    feature = rules.feature[node.feature]
+    return Text(f"{feature.name}{f' [{feature.unit}]' if feature.unit else ''}")
+
+
+def _grow(rules: Rules, node: Node, tree: Tree) -> None:
+    if isinstance(node, Leaf):
+        return
+    from mbndt.wording import answers
+
+    for answer in answers(rules, node):
+        branch = tree.add(Text(f"{answer.text}: ").append(_title(rules, answer.child)))
+        _grow(rules, answer.child, branch)

@@ -1,0 +1,218 @@
+"""Hypothesis strategies that draw whole, valid rules from everything that the format can say."""
+
+import itertools
+import math
+
+from hypothesis import strategies as st
+
+from mbndt.rules import (
+    INT64_MAX, INT64_MIN, Feature, FeatureType, Group, Interval, Leaf, NumericSplit, Rules,
+    SetSplit, Target, TargetType,
+)  # fmt: skip
+
+HOSTILE_TEXTS = [
+    "'", '"', "''", '"""', "`", "\\", "\\'", "/*", "*/", "//", "--", "; DROP TABLE data; --", "#",
+    "{{ x }}", "{% raw %}", "%s", "??/", "??=", "\n", "a\nb", "\r\n", "\t", "\x01", "\x7f", "\x85",
+    "\u2028", "\u202e", "\ufeff", "é", "e\u0301", "É", "ß", "SS", "ı", "İ", "𝔘", "😀", "select", "null",
+    "NULL", "None", "nan", "NaN", "inf", "-inf", "true", "false", "0", "1", "-1", "1.0", " ",
+    " a", "a ", "a", "A", "b", "x", "leaf", "prediction", "label", "probability_0", "probabilities",
+    "value", "row", "data", "int", "class", "def", "<script>alert(1)</script>", "a|b", "missing",
+    "not listed", "go to step 2", "below 9", "a" * 70, "a" * 70 + "b", "$1", ":x", "?", "@x",
+    "a.b", "a,b", "a=b", "=1+1", "R\"(", "\\u0041", "\\x41", "é9", "\x00e9"[1:], "&amp;", "<b>",
+]  # fmt: skip
+PLAIN_TEXTS = ["low", "middle", "high", "very high", "none", "other"]
+PLAIN_NAMES = ["age", "heart rate", "lactate", "on oxygen", "alertness", "ward", "day", "dose"]
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+float_thresholds = st.one_of(
+    finite,
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+    st.sampled_from([
+        0.1, 0.07, 2.15, -0.5, 0.0, 0.03499004043054443, 17.44188601917004, 5.739533395205902,
+        1e22, 1e23, 9007199254740993.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
+        -1.7976931348623157e308, 3.4028234663852886e38, 3.4028235677973366e38, 1e39, 1e-46,
+        1.401298464324817e-45, 16777217.0,
+    ]),
+    st.integers(-20, 20).map(float),
+    st.integers(-2000, 2000).map(lambda i: i / 100),
+)  # fmt: skip
+integer_thresholds = st.one_of(
+    st.integers(-20, 20),
+    st.integers(INT64_MIN, INT64_MAX),
+    st.sampled_from([2**53, 2**53 + 1, 2**53 - 1, INT64_MAX, INT64_MIN, INT64_MAX + 1, 10**19]),
+    st.integers(-40, 40).map(lambda i: i / 2),
+)
+
+
+def texts(hostile: bool) -> st.SearchStrategy[str]:
+    """Draw names and values; hostile ones hold what breaks out of some language's quotes."""
+    if not hostile:
+        return st.sampled_from(PLAIN_TEXTS)
+    drawn = st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12
+    )
+    return st.one_of(st.sampled_from(HOSTILE_TEXTS), drawn)
+
+
+@st.composite
+def features(draw: st.DrawFn, hostile: bool, kinds: list[FeatureType]) -> tuple[Feature, ...]:
+    """Draw one to five features with different names."""
+    names = texts(True) if hostile else st.sampled_from(PLAIN_NAMES)
+    found = []
+    for name in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
+        kind = draw(st.sampled_from(kinds))
+        categories: list[str] = []
+        if kind == FeatureType.CATEGORY:
+            categories = draw(st.lists(texts(hostile), min_size=1, max_size=6, unique=True))
+        label, unit = (draw(st.sampled_from(["", "%", "mg/L", *HOSTILE_TEXTS[:20]])) for _ in "lu")
+        found.append(Feature(name, kind, tuple(categories), label, unit))
+    return tuple(found)
+
+
+@st.composite
+def targets(draw: st.DrawFn, hostile: bool, taken: set[str]) -> Target:
+    """Draw a target: a regression, or one to four classes of text, integers or booleans."""
+    names = texts(True) if hostile else st.just("outcome")
+    name = draw(names.filter(lambda text: text not in taken))
+    kind = draw(st.sampled_from(list(TargetType)))
+    size = {"min_size": 1, "max_size": 4, "unique": True}
+    classes: list[str] | list[int] | list[bool] = []
+    match kind:
+        case TargetType.STRING:
+            classes = draw(st.lists(texts(hostile), **size))
+        case TargetType.INTEGER:
+            classes = draw(st.lists(st.integers(INT64_MIN, INT64_MAX), **size))
+        case TargetType.BOOLEAN:
+            classes = draw(st.lists(st.booleans(), min_size=1, max_size=2, unique=True))
+    return Target(name, kind, tuple(classes))
+
+
+@st.composite
+def rule_trees(
+    draw: st.DrawFn,
+    *,
+    depth: int = 4,
+    hostile: bool = False,
+    kinds: tuple[FeatureType, ...] = tuple(FeatureType),
+) -> Rules:
+    """Draw rules of at most `depth` over features of the given kinds."""
+    inputs = draw(features(hostile, list(kinds)))
+    target = draw(targets(hostile, {feature.name for feature in inputs}))
+    ids = itertools.count()
+
+    def leaf() -> Leaf:
+        if not target.classes:
+            recorded = draw(st.booleans())
+            extra = {"n": draw(st.integers(0, 99)), "mean": draw(finite), "std": 1.5}
+            return Leaf(next(ids), draw(finite), **(extra if recorded else {}))
+        parts = draw(st.lists(st.integers(0, 12), min_size=len(target.classes),
+                              max_size=len(target.classes)).filter(any))  # fmt: skip
+        counts = tuple(parts) if draw(st.booleans()) else None
+        return Leaf(next(ids), tuple(part / sum(parts) for part in parts), counts)
+
+    def node(level: int) -> Leaf | NumericSplit | SetSplit:
+        if level == 0 or draw(st.integers(0, 3)) == 0:
+            return leaf()
+        feature = draw(st.sampled_from(inputs))
+        count = draw(st.integers(1, 4))
+        some_child = st.integers(0, count - 1)
+        missing = draw(some_child)
+
+        def sources() -> int | None:
+            return draw(st.none() | st.integers(0, 5))
+
+        if feature.type.numeric:
+            pool = integer_thresholds if feature.type == "integer" else float_thresholds
+            cuts = sorted(draw(st.lists(pool, min_size=count - 1, max_size=7, unique=True)))
+            # Each child once, in any order, then any: so that nothing stays unreached.
+            ends = draw(st.permutations(range(count)))
+            ends = [*ends, *(draw(some_child) for _ in range(len(cuts) + 1 - count))]
+            parts = tuple(
+                Interval(below, to, sources())
+                for below, to in zip([*cuts, None], ends, strict=True)
+            )
+            return NumericSplit(feature.name, parts, missing, children(count, level))
+        if feature.type == "boolean":
+            first, second = draw(some_child), draw(some_child)
+            groups = [Group((False,), first, sources()), Group((True,), second, sources())]
+            if first == second and draw(st.booleans()):
+                groups = [Group((True, False), first)]
+            unseen = None
+        else:
+            chosen = draw(st.lists(st.sampled_from(feature.categories), min_size=1, unique=True))
+            cut = draw(st.integers(0, len(chosen) - 1))
+            groups = [Group(tuple(part), draw(some_child), sources())
+                      for part in (chosen[:cut], chosen[cut:]) if part]  # fmt: skip
+            unseen = draw(some_child)
+        ends = [*(group.to for group in groups), missing]
+        ends += [] if unseen is None else [unseen]
+        # Renumber, so that the children are just those that something leads to.
+        place = {to: i for i, to in enumerate(dict.fromkeys(ends))}
+        return SetSplit(
+            feature.name,
+            tuple(Group(g.values, place[g.to], g.redirected_from) for g in groups),
+            place[missing],
+            children(len(place), level),
+            None if unseen is None else place[unseen],
+        )
+
+    def children(count: int, level: int) -> tuple[Leaf | NumericSplit | SetSplit, ...]:
+        return tuple(node(level - 1) for _ in range(count))
+
+    name = draw(texts(True)) if hostile else "drawn rules"
+    return Rules(name, target, inputs, node(depth))
+
+
+def chain(depth: int, name: str = "deep") -> Rules:
+    """Return rules of a given depth: a chain that asks about four features in turn."""
+    inputs = (
+        Feature("x", FeatureType.FLOAT64), Feature("n", FeatureType.INTEGER),
+        Feature("flag", FeatureType.BOOLEAN), Feature("c", FeatureType.CATEGORY, ("a", "b", "é")),
+    )  # fmt: skip
+    node: Leaf | NumericSplit | SetSplit = Leaf(depth, (0.25, 0.75))
+    for level in reversed(range(depth)):
+        end = Leaf(level, (1.0, 0.0) if level % 3 else (1 / 3, 2 / 3))
+        match level % 4:
+            case 0:
+                cut = 100.0 - level
+                node = NumericSplit(
+                    "x", (Interval(cut, 1), Interval(cut + 0.25, 0), Interval(None, 1)), 1,
+                    (end, node),
+                )  # fmt: skip
+            case 1:
+                node = NumericSplit("n", (Interval(-level, 0), Interval(None, 1)), 1, (end, node))
+            case 2:
+                groups = (Group((level % 8 == 2,), 0), Group((level % 8 != 2,), 1))
+                node = SetSplit("flag", groups, 1, (end, node))
+            case _:
+                node = SetSplit("c", (Group(("é",), 0), Group(("a",), 1)), 1, (end, node), 1)
+    return Rules(name, Target("y", TargetType.STRING, ("no", "yes")), inputs, node)
+
+
+def many_intervals(count: int = 64) -> Rules:
+    """Return one split with `count` intervals that go to three children in turn, and missing
+    values to a fourth."""
+    cuts = [math.sqrt(i) - 3.0 for i in range(1, count)]
+    parts = tuple(Interval(b, i % 3) for i, b in enumerate([*cuts, None]))
+    leaves = tuple(Leaf(i, (i / 4, 1 - i / 4)) for i in range(4))
+    return Rules(
+        "many intervals", Target("y", TargetType.INTEGER, (-1, 1)),
+        (Feature("x", FeatureType.FLOAT64),), NumericSplit("x", parts, 3, leaves),
+    )  # fmt: skip
+
+
+def single_leaf() -> Rules:
+    """Return rules that ask nothing."""
+    return Rules("one leaf", Target("y", TargetType.BOOLEAN, (False, True)), (),
+                 Leaf(0, (0.5, 0.5), (3, 3)))  # fmt: skip
+
+
+def regression() -> Rules:
+    """Return a regression over a float32 and an integer feature, with a non-adjacent child."""
+    inputs = (Feature("x", FeatureType.FLOAT32), Feature("n", FeatureType.INTEGER))
+    inner = NumericSplit("n", (Interval(2**53 + 1, 0), Interval(None, 1)), 0,
+                         (Leaf(0, 0.1, n=5, mean=0.1, std=0.0), Leaf(1, -1e300)))  # fmt: skip
+    root = NumericSplit(
+        "x", (Interval(0.1, 0), Interval(0.3, 1), Interval(None, 0)), 1, (inner, Leaf(2, 2.0))
+    )
+    return Rules("a regression", Target("y", TargetType.FLOAT64, unit="mg"), inputs, root)
