@@ -7,6 +7,7 @@ survives float32. No training row moves.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Context, Decimal
@@ -30,7 +31,7 @@ def shorten(rules: Rules, typed: Mapping[str, Column]) -> tuple[Rules, int]:
     one beyond all training values may move as far as its distance to the nearest of them.
     """
     values = {
-        feature.name: np.unique(typed[feature.name].values[~typed[feature.name].missing])
+        feature.name: _finite_values(typed[feature.name])
         for feature in rules.used
         if feature.type.numeric
     }
@@ -55,15 +56,21 @@ def shorten(rules: Rules, typed: Mapping[str, Column]) -> tuple[Rules, int]:
     return replace(rules, root=node(rules.root)), moved
 
 
+def _finite_values(column: Column) -> npt.NDArray[Any]:
+    values = np.unique(column.values[~column.missing])
+    return values[np.isfinite(values)]
+
+
 def _shortened(
     thresholds: list[Threshold], values: npt.NDArray[Any], whole: bool
 ) -> list[Threshold]:
     """Return the short forms of rising thresholds; [lo, hi) gaps between the rising `values`."""
-    gaps = np.searchsorted(values, np.array(thresholds, values.dtype), side="left").tolist()
+    listed = values.tolist()  # Python compares whole numbers and doubles exactly
+    gaps = [bisect_left(listed, threshold) for threshold in thresholds]
     found: list[Threshold] = []
     for i, (gap, threshold) in enumerate(zip(gaps, thresholds, strict=True)):
-        low = Fraction(values[gap - 1].item()) if gap > 0 else None
-        high = Fraction(values[gap].item()) if gap < len(values) else None
+        low = Fraction(listed[gap - 1]) if gap > 0 else None
+        high = Fraction(listed[gap]) if gap < len(values) else None
         t = Fraction(threshold)
         # Beyond the ends, a gap mirrored around the threshold itself.
         low, high = 2 * t - high if low is None and high is not None else low, high

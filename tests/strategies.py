@@ -6,19 +6,30 @@ import math
 from hypothesis import strategies as st
 
 from mbndt.rules import (
-    INT64_MAX, INT64_MIN, Feature, FeatureType, Group, Interval, Leaf, NumericSplit, Rules,
-    SetSplit, Target, TargetType,
+    INT64_MAX,
+    INT64_MIN,
+    Feature,
+    FeatureType,
+    Group,
+    Interval,
+    Leaf,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Target,
+    TargetType,
 )  # fmt: skip
 
 HOSTILE_TEXTS = [
     "'", '"', "''", '"""', "`", "\\", "\\'", "/*", "*/", "//", "--", "; DROP TABLE data; --", "#",
-    "{{ x }}", "{% raw %}", "%s", "??/", "??=", "\n", "a\nb", "\r\n", "\t", "\x01", "\x7f", "\x85",
-    "\u2028", "\u202e", "\ufeff", "é", "e\u0301", "É", "ß", "SS", "ı", "İ", "𝔘", "😀", "select", "null",
-    "NULL", "None", "nan", "NaN", "inf", "-inf", "true", "false", "0", "1", "-1", "1.0", " ",
-    " a", "a ", "a", "A", "b", "x", "leaf", "prediction", "label", "probability_0", "probabilities",
-    "value", "row", "data", "int", "class", "def", "<script>alert(1)</script>", "a|b", "missing",
-    "not listed", "go to step 2", "below 9", "a" * 70, "a" * 70 + "b", "$1", ":x", "?", "@x",
-    "a.b", "a,b", "a=b", "=1+1", "R\"(", "\\u0041", "\\x41", "é9", "\x00e9"[1:], "&amp;", "<b>",
+    "{{ x }}", "{% raw %}", "%s", "??/", "??=", "\n", "a\nb", "\r\n", "\t", "\x01", "\x7f",
+    "\x85", "\u2028", "\u202e", "\ufeff", "é", "é", "É", "ß", "SS", "ı", "İ", "𝔘", "😀", "select",
+    "null", "NULL", "None", "nan", "NaN", "inf", "-inf", "true", "false", "0", "1", "-1", "1.0",
+    " ", " a", "a ", "a", "A", "b", "x", "leaf", "prediction", "label", "probability_0",
+    "probabilities", "value", "row", "data", "int", "class", "def", "<script>alert(1)</script>",
+    "a|b", "missing", "not listed", "go to step 2", "below 9", "a" * 70, "a" * 70 + "b", "$1",
+    ":x", "?", "@x", "a.b", "a,b", "a=b", "=1+1", 'R"(', "\\u0041", "\\x41", "é9", "e9", "&amp;",
+    "<b>",
 ]  # fmt: skip
 PLAIN_TEXTS = ["low", "middle", "high", "very high", "none", "other"]
 PLAIN_NAMES = ["age", "heart rate", "lactate", "on oxygen", "alertness", "ward", "day", "dose"]

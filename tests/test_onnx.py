@@ -1,0 +1,605 @@
+"""The ONNX model: it answers as the interpreter, on whatever its inputs can hold, in every batch
+size; it is valid, minimal and the same each time; and it refuses what it can't hold."""
+
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
+from strategies import chain, finite, integer_thresholds, many_intervals, regression, rule_trees
+
+from mbndt.emitters import emit, emitter, onnx_trees
+from mbndt.emitters.onnx import Onnx
+from mbndt.emitters.onnx_trees import NUMBERS, Format, Plan
+from mbndt.errors import DataError, EngineMissing, OptionError, TargetError
+from mbndt.interpreter import leaf_of, predict
+from mbndt.rules import (
+    INT64_MAX,
+    INT64_MIN,
+    Feature,
+    FeatureType,
+    Group,
+    Interval,
+    Leaf,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Target,
+    TargetType,
+)
+from mbndt.table import Table, parse_csv
+from mbndt.verify import boundary_rows, check
+
+LABELS = Target("y", TargetType.STRING, ("no", "yes"))
+COLUMNS, COLUMNS_FLOAT = {}, {"number": "float"}
+MATRIX, MATRIX_FLOAT = {"inputs": "matrix"}, {"inputs": "matrix", "number": "float"}
+EVERY = [COLUMNS, COLUMNS_FLOAT, MATRIX, MATRIX_FLOAT]
+LARGEST32 = 3.4028234663852886e38
+NUMERIC = (FeatureType.FLOAT64, FeatureType.FLOAT32, FeatureType.INTEGER, FeatureType.BOOLEAN)
+
+
+def leaves(count: int) -> tuple[Leaf, ...]:
+    return tuple(Leaf(i, (i / count, 1 - i / count)) for i in range(count))
+
+
+def split_of(kind: FeatureType, cuts: list, missing: int = 0, ends: list | None = None) -> Rules:
+    """Rules of one numeric split: interval i goes to leaf i, or to `ends[i]`."""
+    ends = ends or list(range(len(cuts) + 1))
+    parts = tuple(Interval(*each) for each in zip([*cuts, None], ends, strict=True))
+    node = NumericSplit("x", parts, missing, leaves(max([*ends, missing]) + 1))
+    return Rules("one split", LABELS, (Feature("x", kind),), node)
+
+
+def with_root(root, *features: Feature, target: Target = LABELS) -> Rules:
+    return Rules("by hand", target, features, root)
+
+
+def model_of(rules: Rules, **options) -> onnx.ModelProto:
+    return onnx.load_from_string(emit(rules, "onnx", **options).content)
+
+
+def session_of(rules: Rules, **options) -> onnxruntime.InferenceSession:
+    content = emit(rules, "onnx", **options).content
+    return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+
+
+def leaf_by(rules: Rules, values, dtype, name: str = "x", **options) -> list[int]:
+    """Leaf ids of one hand-made column, the way around `Onnx.run`."""
+    column = np.array(values, dtype).reshape(-1, 1)
+    (leaf,) = session_of(rules, **options).run(["leaf"], {name: column})
+    return leaf.tolist()
+
+
+def attributes(model: onnx.ModelProto) -> dict:
+    """The main tree's attributes."""
+    node = [node for node in model.graph.node if node.op_type == "TreeEnsembleRegressor"][-1]
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+
+
+def neighbours(x: float) -> list[float]:
+    return [math.nextafter(x, -math.inf), x, math.nextafter(x, math.inf)]
+
+
+def agrees(rules: Rules, options: dict, rows: int = 300) -> None:
+    found = check(rules, "onnx", options, [boundary_rows(rules, rows)])
+    assert not found.note or "refused" in found.note
+    assert found.mismatches == 0, found
+
+
+# Whole rules.
+
+
+@pytest.mark.parametrize("options", EVERY, ids=str)
+@settings(max_examples=60)
+@given(rules=rule_trees(kinds=NUMERIC))
+def test_numeric_rules_answer_as_the_interpreter(options, rules):
+    agrees(rules, options)
+
+
+@pytest.mark.parametrize("options", [COLUMNS, COLUMNS_FLOAT], ids=str)
+@settings(max_examples=60)
+@given(rules=rule_trees())
+def test_rules_of_every_kind_answer_as_the_interpreter(options, rules):
+    agrees(rules, options)
+
+
+@settings(max_examples=60)
+@given(rules=rule_trees(depth=3, hostile=True))
+def test_hostile_names_and_texts_pass_through(rules):
+    agrees(rules, {"prefix": "\N{SNOWMAN}; "})
+
+
+@pytest.mark.parametrize("options", EVERY, ids=str)
+@pytest.mark.parametrize(
+    "rules", [chain(50), chain(400), many_intervals(), regression()], ids=lambda r: r.name
+)
+def test_deep_and_wide_rules_answer_as_the_interpreter(rules, options):
+    agrees(rules, options, rows=2000)
+
+
+@settings(max_examples=30)
+@given(rules=rule_trees(depth=3, hostile=True))
+def test_models_pass_the_full_check_and_no_name_is_made_twice(rules):
+    model = model_of(rules, prefix="out ")
+    onnx.checker.check_model(model, full_check=True)
+    made = [name for node in model.graph.node for name in node.output]
+    made += [tensor.name for tensor in model.graph.initializer]
+    made += [entry.name for entry in model.graph.input]
+    assert max(Counter(made).values()) == 1
+
+
+@settings(max_examples=20)
+@given(rules=rule_trees(depth=3))
+def test_a_second_engine_gives_the_same_answers(rules):
+    # The reference evaluator of onnx itself, which has no trees of doubles.
+    tool = Onnx(number="float", prefix="out ")
+    table = boundary_rows(rules, 40)
+    try:
+        content = tool.emit(rules).content
+    except TargetError:
+        return
+    found = ReferenceEvaluator(onnx.load_from_string(content)).run(
+        ["out leaf"], tool._feeds(rules, table)
+    )
+    assert found[0].tolist() == tool.expected(rules, table).leaf.tolist()
+
+
+# Floats.
+
+
+@pytest.mark.parametrize("size", [1, 2, 30, 127, 1000, 4096])
+@pytest.mark.parametrize("copies", [1, 200])
+def test_doubles_are_compared_as_doubles_in_every_batch_size(size, copies):
+    cuts = [-1.7976931348623157e308, -0.1, -5e-324, 5e-324, 0.1, 17.44188601917004, 1e300,
+            1.7976931348623157e308]  # fmt: skip
+    if copies > 1:
+        cuts = [0.1 + i * 2.0**-50 for i in range(copies)]
+    rules = split_of(FeatureType.FLOAT64, cuts)
+    session = session_of(rules)
+    values = [x for cut in cuts for x in neighbours(cut)] + [0.0, -0.0, math.inf, -math.inf]
+    values = (values * (1 + size // len(values)))[: max(size, len(values)) // size * size]
+    for start in range(0, len(values), size):
+        batch = values[start : start + size]
+        (leaf,) = session.run(["leaf"], {"x": np.array(batch).reshape(-1, 1)})
+        assert leaf.tolist() == [sum(cut <= x for cut in cuts) for x in batch]
+
+
+@given(cut=finite, value=finite)
+def test_a_double_is_below_a_threshold_where_python_says_so(cut, value):
+    values = [value, *neighbours(cut)]
+    rules = split_of(FeatureType.FLOAT64, [cut])
+    assert leaf_by(rules, values, np.float64) == [int(x >= cut) for x in values]
+
+
+@given(
+    cut=finite | st.floats(width=32, allow_nan=False, allow_infinity=False),
+    other=st.floats(allow_nan=False),
+)
+def test_a_float32_feature_given_as_doubles_is_rounded_first(cut, other):
+    with np.errstate(over="ignore"):
+        near = np.float32(cut)
+        steps = [np.nextafter(near, np.float32(side)) for side in (-math.inf, math.inf)]
+        middles = [(float(near) + float(step)) / 2 for step in steps]
+        values = [other, cut, *map(float, [near, *steps]), *middles]
+        values = [x for value in values if not math.isnan(value) for x in neighbours(value)]
+        rounded = np.array(values).astype(np.float32).astype(np.float64)
+    rules = split_of(FeatureType.FLOAT32, [cut])
+    expected = [int(x >= cut) for x in rounded.tolist()]
+    assert leaf_by(rules, values, np.float64) == expected
+
+
+@given(cuts=st.lists(finite, min_size=1, max_size=4, unique=True), value=st.floats(width=32))
+def test_float_inputs_are_compared_exactly_with_double_thresholds(cuts, value):
+    cuts = sorted(cuts)
+    with np.errstate(over="ignore"):
+        near = np.array([value, *cuts]).astype(np.float32)
+    sides = [np.nextafter(near, np.float32(side)) for side in (-math.inf, math.inf)]
+    values = np.concatenate([near, *sides, np.float32([math.inf, -math.inf])])
+    values = values[~np.isnan(values)]
+    rules = split_of(FeatureType.FLOAT64, cuts)
+    expected = [sum(cut <= x for cut in cuts) for x in values.tolist()]
+    assert leaf_by(rules, values, np.float32, **COLUMNS_FLOAT) == expected
+
+
+def test_a_threshold_past_float_still_tells_infinity_from_the_rest():
+    rules = split_of(FeatureType.FLOAT64, [-1e300, 1e300], missing=1)
+    values = [-math.inf, -LARGEST32, LARGEST32, math.inf, math.nan]
+    assert leaf_by(rules, values, np.float32, **COLUMNS_FLOAT) == [0, 1, 1, 2, 1]
+
+
+def test_an_interval_without_a_float_is_left_out_with_a_note():
+    rules = split_of(FeatureType.FLOAT64, [0.1, 0.1 + 1e-12, 5.0])
+    artifact = emit(rules, "onnx", number="float")
+    (note,) = artifact.notes
+    assert note == ("'x': the interval from 0.1 to below 0.100000000001 is left out,"
+                    " as no float lies in it")  # fmt: skip
+    assert note in onnx.load_from_string(artifact.content).doc_string
+    assert emit(rules, "onnx").notes == ()
+    whole = split_of(FeatureType.INTEGER, [2**60 + 1, 2**60 + 2, 2**60 + 1000])
+    assert emit(whole, "onnx").notes == ()
+    (note,) = emit(whole, "onnx", inputs="matrix").notes
+    assert "from 1152921504606846977 to below 1152921504606846978" in note
+    # No value of a float32 column lies there in any target.
+    assert emit(split_of(FeatureType.FLOAT32, [0.1, 0.1 + 1e-12]), "onnx", **MATRIX).notes == ()
+
+
+def test_float_models_give_probabilities_and_values_rounded_to_float():
+    rules = split_of(FeatureType.FLOAT64, [0.5, 0.6])
+    _, found, _ = session_of(rules, number="float").run(None, {"x": np.float32([[0.55]])})
+    assert found.dtype == np.float32
+    assert found.tolist() == np.float32([[1 / 3, 2 / 3]]).tolist()
+    _, found, _ = session_of(rules).run(None, {"x": np.array([[0.55]])})
+    assert found.tolist() == [[1 / 3, 1 - 1 / 3]]
+
+
+# Integers, booleans, categories, missing values.
+
+
+@given(
+    cuts=st.lists(integer_thresholds, min_size=1, max_size=5, unique=True),
+    value=st.integers(-INT64_MAX, INT64_MAX),
+    number=st.sampled_from(["double", "float"]),
+)
+def test_integers_are_compared_exactly(cuts, value, number):
+    cuts = sorted(cuts)
+    near = [math.ceil(cut) + step for cut in cuts for step in (-1, 0, 1)]
+    values = [x for x in [value, *near, -INT64_MAX, INT64_MAX] if abs(x) <= INT64_MAX]
+    rules = split_of(FeatureType.INTEGER, cuts)
+    expected = [sum(cut <= x for cut in cuts) for x in values]
+    assert leaf_by(rules, values, np.int64, number=number) == expected
+
+
+@pytest.mark.parametrize(("number", "whole"), [("double", 2**53), ("float", 2**24)])
+def test_integers_are_exact_at_the_ends_of_what_the_numbers_hold(number, whole):
+    # Just past -whole an integer rounds up to it, which a plain comparison would get wrong.
+    for cut in (-whole - 1, -whole, -whole + 1, whole - 1, whole, whole + 1, whole + 2):
+        values = [cut + step for step in range(-3, 4)]
+        rules = split_of(FeatureType.INTEGER, [cut])
+        found = leaf_by(rules, values, np.int64, number=number)
+        assert found == [int(x >= cut) for x in values], cut
+        ranked = "ReduceSum" in [node.op_type for node in model_of(rules, number=number).graph.node]
+        assert ranked == (not -whole < cut <= whole), cut
+
+
+@given(
+    cut=integer_thresholds,
+    value=st.integers(INT64_MIN, INT64_MAX),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_integers_in_a_matrix_are_compared_as_the_numbers_they_round_to(cut, value, dtype):
+    values = np.array([value, math.ceil(cut) - 1, math.ceil(cut), INT64_MIN, INT64_MAX], dtype)
+    rules = split_of(FeatureType.INTEGER, [cut])
+    options = MATRIX if dtype == np.float64 else MATRIX_FLOAT
+    # What lies past int64 after rounding counts as the last int64.
+    expected = [int(min(int(x), INT64_MAX) >= cut) for x in values.tolist()]
+    assert leaf_by(rules, values, dtype, "X", **options) == expected
+
+
+def test_the_least_integer_and_any_negative_boolean_are_missing():
+    rules = split_of(FeatureType.INTEGER, [5], missing=1)
+    assert leaf_by(rules, [INT64_MIN, -INT64_MAX, 4, 5], np.int64) == [1, 0, 0, 1]
+    past = split_of(FeatureType.INTEGER, [2**60], missing=1)
+    assert leaf_by(past, [INT64_MIN, -INT64_MAX, 2**60], np.int64) == [1, 0, 1]
+    groups = (Group((False,), 0), Group((True,), 1))
+    for missing, children in ((0, 2), (1, 2), (2, 3)):
+        node = SetSplit("x", groups, missing, leaves(children))
+        rules = with_root(node, Feature("x", FeatureType.BOOLEAN))
+        assert leaf_by(rules, [0, 1, -1, -7], np.int64) == [0, 1, missing, missing]
+        found = leaf_by(rules, [0, 1, math.nan], np.float64, "X", **MATRIX)
+        assert found == [0, 1, missing]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9, 64])
+def test_missing_values_reach_their_child_wherever_it_stands(count):
+    cuts = [float(i) for i in range(1, count)]
+    inside = [i + 0.5 for i in range(count)]
+    for missing in {0, count // 2, count - 1, count}:
+        rules = split_of(FeatureType.FLOAT64, cuts, missing)
+        found = leaf_by(rules, [math.nan, -math.inf, math.inf, *inside], np.float64)
+        assert found == [missing, 0, count - 1, *range(count)]
+
+
+def test_a_missing_value_takes_its_child_among_many_pieces():
+    rules = split_of(FeatureType.FLOAT64, [1.0, 2.0, 3.0, 4.0], 1, ends=[0, 1, 2, 1, 0])
+    values = [math.nan, 0.0, 1.0, 2.0, 3.0, 4.0]
+    assert leaf_by(rules, values, np.float64) == [1, 0, 1, 2, 1, 0]
+
+
+def test_categories_are_told_apart_by_code_point_and_all_else_is_unseen():
+    kind = Feature("c", FeatureType.CATEGORY, ("a", "é", "A", "spare"))
+    node = SetSplit("c", (Group(("é",), 2), Group(("a",), 0)), 1, leaves(4), 3)
+    values = ["a", "é", "", "A", "e\u0301", " a", "a ", "a\0", "spare", "", "\N{SNOWMAN}"]
+    found = leaf_by(with_root(node, kind), values, object, "c")
+    assert found == [0, 2, 1, 3, 3, 3, 3, 3, 3, 1, 3]
+
+
+def test_a_feature_is_encoded_once_however_many_splits_ask_it():
+    kind = Feature("c", FeatureType.CATEGORY, ("a", "b", "c"))
+    below = SetSplit("c", (Group(("a", "b"), 0), Group(("c",), 1)), 1, leaves(2), 1)
+    node = SetSplit("c", (Group(("a",), 1),), 0, (below, Leaf(2, (1.0, 0.0))), 0)
+    rules = with_root(node, kind)
+    operators = Counter(node.op_type for node in model_of(rules).graph.node)
+    assert operators["LabelEncoder"] == 1
+    assert leaf_by(rules, ["a", "b", "c", "?", ""], object, "c") == [2, 0, 1, 1, 1]
+
+
+# Children in many places: copies, or routers.
+
+
+@pytest.mark.parametrize("growth", [1, 2, math.inf])
+@settings(max_examples=30)
+@given(rules=rule_trees(depth=3))
+def test_copies_and_routers_give_the_same_answers(growth, rules):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_trees, "GROWTH", growth)
+        agrees(rules, {"prefix": "out "}, rows=100)
+        agrees(rules, {"prefix": "out ", "number": "float"}, rows=100)
+
+
+@pytest.mark.parametrize("depth", [4, 50, 400])
+def test_copies_never_make_the_tree_much_larger_than_the_rules(depth):
+    rules = chain(depth)
+    pieces = sum(len(split.intervals) for split in rules.splits if isinstance(split, NumericSplit))
+    size = pieces + 3 * len(rules.splits) + len(rules.leaves)
+    nodes = len(attributes(model_of(rules))["nodes_treeids"])
+    assert nodes <= 4 * size
+    assert bool(Plan(rules, Format(False, NUMBERS["double"])).routers) == (depth > 4)
+
+
+def test_a_split_that_sends_all_to_one_child_asks_nothing():
+    node = NumericSplit("x", (Interval(1.0, 0), Interval(None, 0)), 0, leaves(1))
+    rules = with_root(node, Feature("x", FeatureType.FLOAT64))
+    assert attributes(model_of(rules))["nodes_modes"] == [b"LEAF"]
+    assert leaf_by(rules, [0.0, math.nan], np.float64) == [0, 0]
+
+
+# The shape of a model.
+
+
+@pytest.mark.parametrize("options", EVERY, ids=str)
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_single_leaf_answers_every_row(rows, options):
+    features = [Feature("x", FeatureType.FLOAT64), Feature("n", FeatureType.INTEGER)]
+    if options.get("inputs") != "matrix":
+        features.insert(0, Feature("c", FeatureType.CATEGORY, ("a",)))
+    rules = with_root(Leaf(0, (0.25, 0.75)), *features)
+    tool = emitter("onnx", **options)
+    found = tool.run(tool.emit(rules), Table({}, rows))
+    assert found.leaf.tolist() == [0] * rows
+    assert found.prediction == ["yes"] * rows
+    assert found.probabilities.tolist() == [[0.25, 0.75]] * rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "classes", "dtype"),
+    [
+        (TargetType.STRING, ("", "😀\n\"'"), np.object_),
+        (TargetType.INTEGER, (INT64_MIN, INT64_MAX), np.int64),
+        (TargetType.BOOLEAN, (True, False), np.bool_),
+    ],
+)
+def test_labels_keep_their_type(kind, classes, dtype):
+    classes = tuple(label or "no" for label in classes) if kind == "string" else classes
+    node = NumericSplit("x", (Interval(0.0, 0), Interval(None, 1)), 1,
+                        (Leaf(0, (0.5, 0.5)), Leaf(1, (0.0, 1.0))))  # fmt: skip
+    rules = with_root(node, Feature("x", FeatureType.FLOAT64), target=Target("y", kind, classes))
+    session = session_of(rules)
+    assert [entry.name for entry in session.get_outputs()] == ["label", "probabilities", "leaf"]
+    label, probabilities, leaf = session.run(None, {"x": np.array([[-1.0], [1.0]])})
+    assert (label.dtype, label.tolist()) == (dtype, list(classes))
+    assert (probabilities.dtype, leaf.dtype) == (np.float64, np.int64)
+    empty = session.run(None, {"x": np.empty((0, 1))})
+    assert [array.shape for array in empty] == [(0,), (0, 2), (0,)]
+    tool = Onnx()
+    found = tool.run(tool.emit(rules), Table.of({"x": [-1.0, 1.0]}))
+    assert [type(each) for each in found.prediction] == [type(each) for each in classes]
+
+
+def test_a_regression_gives_value_and_leaf():
+    session = session_of(regression())
+    assert [entry.name for entry in session.get_outputs()] == ["value", "leaf"]
+    feeds = {"x": np.array([[0.0], [0.2]]), "n": np.array([[2**53 + 1], [0]])}
+    value, leaf = session.run(None, feeds)
+    assert (value.tolist(), leaf.tolist()) == ([-1e300, 2.0], [1, 2])
+    assert value.dtype == np.float64
+
+
+def test_inputs_stand_in_the_features_order_with_their_types(example):
+    found = [(entry.name, entry.type, entry.shape) for entry in session_of(example).get_inputs()]
+    assert found == [
+        ("respiratory rate", "tensor(int64)", ["N", 1]),
+        ("lactate", "tensor(double)", ["N", 1]),
+        ("on oxygen", "tensor(int64)", ["N", 1]),
+        ("AVPU", "tensor(string)", ["N", 1]),
+    ]
+    (entry,) = session_of(regression(), inputs="matrix").get_inputs()
+    assert (entry.name, entry.type, entry.shape) == ("X", "tensor(double)", ["N", 2])
+    assert session_of(example, number="float").get_inputs()[1].type == "tensor(float)"
+
+
+@pytest.mark.parametrize(
+    ("rules", "options", "opset", "trees"),
+    [
+        (chain(8), COLUMNS, 9, 3),
+        (chain(8), COLUMNS_FLOAT, 9, 2),
+        (many_intervals(), COLUMNS, 7, 3),
+        (many_intervals(), COLUMNS_FLOAT, 7, 1),
+        (split_of(FeatureType.INTEGER, [3]), MATRIX_FLOAT, 7, 1),
+        (split_of(FeatureType.INTEGER, [3]), COLUMNS_FLOAT, 9, 1),
+    ],
+)
+def test_versions_are_the_lowest_that_carry_the_operators(rules, options, opset, trees):
+    model = model_of(rules, **options)
+    onnx.checker.check_model(model, full_check=True)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    assert versions == {"": opset, "ai.onnx.ml": trees}
+    for entry in model.opset_import:
+        # 7 is what runtimes promise to take; no operator set comes before 1.
+        if (entry.domain, entry.version) not in (("", 7), ("ai.onnx.ml", 1)):
+            lower = onnx.ModelProto.FromString(model.SerializeToString())
+            next(e for e in lower.opset_import if e.domain == entry.domain).version -= 1
+            with pytest.raises(onnx.checker.ValidationError):
+                onnx.checker.check_model(lower, full_check=True)
+    model.ir_version -= 1
+    with pytest.raises(onnx.checker.ValidationError):
+        onnx.checker.check_model(model, full_check=True)
+
+
+def test_the_same_rules_give_the_same_bytes_in_every_process(example):
+    code = ("import sys, hashlib; from mbndt.rules import Rules; "
+            "rules = Rules.from_json(sys.stdin.read()); "
+            "print(hashlib.sha256(rules.compile('onnx')).hexdigest())")  # fmt: skip
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], input=example.to_json(), text=True, check=True,
+            capture_output=True, env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+def test_the_model_says_where_it_comes_from(example):
+    model = model_of(example)
+    entries = {entry.key: entry.value for entry in model.metadata_props}
+    assert entries["name"] == "early warning"
+    assert entries["fingerprint"] == example.fingerprint
+    assert json.loads(entries["classes"]) == ["home", "ward", "intensive care"]
+    assert json.loads(entries["units"]) == {"respiratory rate": "breaths/min", "lactate": "mmol/L"}
+    assert [each["name"] for each in json.loads(entries["features"])] == list(example.feature)
+    assert json.loads(entries["provenance"]) == dict(example.provenance)
+    assert model.producer_name == "mbndt"
+    assert example.fingerprint in model.doc_string
+    assert [entry.doc_string for entry in model.graph.input] == [
+        "breaths/min, integer, missing: -9223372036854775808",
+        "Serum lactate, mmol/L, float64, missing: NaN",
+        "boolean, missing: -1",
+        "category, missing: the empty text",
+    ]
+
+
+def test_importing_the_target_loads_neither_onnx_nor_the_engine():
+    code = ("import sys, mbndt.emitters.onnx; "
+            "sys.exit(bool({'onnx', 'onnxruntime'} & set(sys.modules)))")  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Running.
+
+
+def test_run_takes_texts_of_a_csv_and_unused_columns_may_be_lacking(example):
+    table = parse_csv("AVPU,lactate,respiratory rate\nNA,,8\nalert,2.5,22\n,inf,\n")
+    features = (*example.features, Feature("unused", FeatureType.CATEGORY, ("a",)),
+                Feature("other", FeatureType.INTEGER))  # fmt: skip
+    root = NumericSplit("lactate", (Interval(2.15, 0), Interval(None, 1)), 1,
+                        (Leaf(0, (1.0, 0.0, 0.0)), Leaf(1, (0.0, 1.0, 0.0))))  # fmt: skip
+    rules = Rules("x", example.target, features, root)
+    for options in (COLUMNS, COLUMNS_FLOAT):
+        tool = emitter("onnx", **options)
+        assert tool.run(tool.emit(rules), table).leaf.tolist() == [1, 1, 1]
+        rows = [dict(zip(table.columns, row, strict=True))
+                for row in zip(*table.columns.values(), strict=True)]  # fmt: skip
+        assert len(rows) == 3
+        used = table.without(["AVPU", "respiratory rate"])
+        assert tool.run(tool.emit(rules), used).leaf.tolist() == predict(rules, table).leaf.tolist()
+    with pytest.raises(DataError, match="no column 'lactate'"):
+        tool.run(tool.emit(rules), table.without(["lactate"]))
+
+
+def test_run_gives_the_same_rows_in_order_whatever_the_batches():
+    rules = split_of(FeatureType.FLOAT64, [float(i) for i in range(50)])
+    tool = Onnx()
+    for rows in (0, 1, 2, 4, 5, 64, 65, 1064, 1065, 3000):
+        values = np.arange(rows) * 7 % 53 - 1.5
+        found = tool.run(tool.emit(rules), Table({"x": values}, rows))
+        assert found.leaf.tolist() == [min(max(math.floor(x) + 1, 0), 50) for x in values]
+
+
+def test_texts_that_are_not_unicode_are_unseen():
+    node = SetSplit("c", (Group(("a", "?", "\ufffd"), 0),), 0, leaves(2), 1)
+    rules = with_root(node, Feature("c", FeatureType.CATEGORY, ("a", "?", "\ufffd")))
+    tool = Onnx()
+    table = Table.of({"c": ["a", "\udc80", "?"]})
+    assert tool.run(tool.emit(rules), table).leaf.tolist() == [0, 1, 0]
+
+
+def test_what_is_expected_of_float_inputs_is_the_answer_to_the_rounded_row():
+    rules = split_of(FeatureType.FLOAT64, [0.1, 16777217.0], missing=1)
+    values = [0.1, 0.09999999999, 16777217.0, 16777216.9, 1e39, None]
+    rounded = [float(np.float32(x)) if x is not None and x < 1e38 else x for x in values]
+    rounded[4] = math.inf
+    found = Onnx(number="float").expected(rules, Table.of({"x": values}))
+    assert found.leaf.tolist() == [leaf_of(rules, {"x": x}) for x in rounded]
+    assert found.leaf.tolist() != predict(rules, Table.of({"x": values})).leaf.tolist()
+    third = float(np.float32(1 / 3))
+    assert found.probabilities[found.leaf == 1][0][0] == third
+
+
+def test_a_lacking_engine_is_named_with_the_way_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(EngineMissing, match="pip install onnxruntime"):
+        Onnx().engine()
+    monkeypatch.undo()
+    assert Onnx().engine() == f"onnxruntime {onnxruntime.__version__}"
+
+
+# Refusals.
+
+
+def test_a_name_that_an_output_has_is_refused_until_the_outputs_are_renamed():
+    for name in ("label", "probabilities", "leaf"):
+        node = NumericSplit(name, (Interval(0.0, 0), Interval(None, 1)), 1, leaves(2))
+        rules = with_root(node, Feature(name, FeatureType.FLOAT64))
+        with pytest.raises(TargetError, match=f"'{name}' is a feature and an output; --prefix"):
+            emit(rules, "onnx")
+        agrees(rules, {"prefix": "out_"})
+        agrees(rules, MATRIX)
+        clash = with_root(node, *rules.features, Feature(f"p{name}", FeatureType.BOOLEAN))
+        with pytest.raises(TargetError, match=f"'p{name}' is a feature and an output"):
+            emit(clash, "onnx", prefix="p")
+    node = NumericSplit("value", (Interval(0.0, 0), Interval(None, 1)), 1, leaves(2))
+    agrees(with_root(node, Feature("value", FeatureType.FLOAT64)), COLUMNS)
+
+
+def test_made_up_names_give_way_to_features():
+    made = [node.name for node in model_of(chain(8)).graph.node]
+    made += [tensor.name for tensor in model_of(chain(8)).graph.initializer]
+    names = [name for name in made if name not in ("label", "probabilities", "leaf")]
+    features = tuple(Feature(name, FeatureType.INTEGER) for name in ["X", *names])
+    node = NumericSplit(names[0], (Interval(0, 0), Interval(None, 1)), 1, leaves(2))
+    rules = with_root(node, *features)
+    onnx.checker.check_model(model_of(rules), full_check=True)
+    agrees(rules, COLUMNS)
+
+
+def test_rules_without_features_are_refused():
+    with pytest.raises(TargetError, match="no features"):
+        emit(with_root(Leaf(0, (1.0, 0.0))), "onnx")
+
+
+def test_a_matrix_refuses_categories_and_names_the_first(example):
+    with pytest.raises(TargetError, match="'AVPU' is a category"):
+        emit(example, "onnx", inputs="matrix")
+    assert check(example, "onnx", MATRIX, []).note.startswith("refused")
+
+
+def test_a_value_past_float_is_refused():
+    with pytest.raises(TargetError, match=r"leaf 1 has the value -1e\+300"):
+        emit(regression(), "onnx", number="float")
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(OptionError, match="--inputs: got 'colums'; did you mean 'columns'"):
+        emitter("onnx", inputs="colums")
+    with pytest.raises(OptionError, match="--number"):
+        emitter("onnx", number="int8")
+    with pytest.raises(OptionError, match="--prefix"):
+        emitter("onnx", prefix="\udc80")

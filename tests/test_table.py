@@ -1,0 +1,172 @@
+"""Tables: files and frames come in as they are, typed columns follow the scalar contract."""
+
+import gzip
+import sqlite3
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbndt.errors import DataError
+from mbndt.rules import Feature, FeatureType
+from mbndt.table import UNSEEN, Table, parse_csv
+from mbndt.values import read_cell, read_value
+
+
+def feature(kind: str) -> Feature:
+    return Feature("x", FeatureType(kind), ("a", "b") if kind == "category" else ())
+
+
+def plain(table: Table, kind: str) -> list:
+    column = table.typed(feature(kind))
+    values = ["a", "b", "unseen"] if kind == "category" else None
+    return [
+        None if missing else values[value] if values else value
+        for value, missing in zip(column.values.tolist(), column.missing, strict=True)
+    ]
+
+
+numbers = st.none() | st.floats() | st.integers(-(2**63), 2**63 - 1) | st.booleans()
+anything = numbers | st.sampled_from(["a", "b", "c", "", "1", "true"])
+
+
+@given(st.sampled_from(list(FeatureType)), st.lists(anything, min_size=1, max_size=5))
+def test_whole_columns_are_read_as_single_values_are(kind, values):
+    for raw in (values, pd.Series(values), np.array(values, object)):
+        try:
+            expected = [read_value(kind, value) for value in pd.Series(raw).to_list()]
+        except DataError:
+            with pytest.raises(DataError, match="column 'x', row"):
+                plain(Table.of({"x": raw}), kind)
+            continue
+        found = plain(Table.of({"x": raw}), kind)
+        if kind == "category":
+            expected = [v if v in ("a", "b", None) else "unseen" for v in expected]
+        assert found == expected
+
+
+cells = st.sampled_from(
+    ["", "1", "0", "-3", "2.5", " 7", "1e3", "nan", "inf", "-inf", "abc", "1_0", "true", "a", "b",
+     "9007199254740993", "9223372036854775808", "٣", "0.1", "1e-400", "16777217"]
+)  # fmt: skip
+
+
+@given(st.sampled_from(list(FeatureType)), st.lists(cells, min_size=1, max_size=5))
+def test_whole_csv_columns_are_read_as_single_cells_are(kind, texts):
+    table = Table({"x": texts}, len(texts), text=True)
+    try:
+        expected = [read_cell(kind, text) for text in texts]
+    except DataError:
+        with pytest.raises(DataError, match="column 'x', row"):
+            plain(table, kind)
+        return
+    if kind == "category":
+        expected = [v if v in ("a", "b", None) else "unseen" for v in expected]
+    assert plain(table, kind) == expected
+
+
+def test_an_error_names_column_row_and_value():
+    with pytest.raises(DataError, match=r"column 'x', row 2: got 'abc', expected a number"):
+        parse_csv("x\n1\nabc\n").typed(feature("float64"))
+
+
+def test_numpy_columns_of_every_kind_are_taken():
+    for dtype in ("int8", "uint16", "int64", "float32", "float64"):
+        table = Table.of(pd.DataFrame({"x": np.array([0, 1, 2], dtype)}))
+        assert plain(table, "integer") == plain(table, "float64") == [0, 1, 2]
+    nullable = pd.DataFrame({"x": pd.array([1, None, 2**53 + 1], "Int64")})
+    assert plain(Table.of(nullable), "integer") == [1, None, 2**53 + 1]
+    big = pd.DataFrame({"x": np.array([2**63], "uint64")})
+    with pytest.raises(DataError, match="row 1"):
+        Table.of(big).typed(feature("integer"))
+    flags = pd.DataFrame({"x": pd.array([True, None], "boolean")})
+    assert plain(Table.of(flags), "boolean") == [True, None]
+    kinds = pd.DataFrame({"x": pd.Categorical(["a", None, "z"])})
+    assert plain(Table.of(kinds), "category") == ["a", None, "unseen"]
+
+
+def test_unseen_and_empty_categories_differ():
+    column = parse_csv("x,y\nz,1\n,1\n").typed(feature("category"))
+    assert column.values[0] == UNSEEN
+    assert column.missing.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "empty"),
+        ("\n\n", "empty"),
+        ("a,a\n1,2\n", "'a' stands twice"),
+        ("a,b\n1\n", "row 1 has 1 cells, expected 2"),
+        ("a,b\n1,2\n1,2,3\n", "row 2 has 3 cells"),
+        ('a\n"x\n', "line"),
+    ],
+)
+def test_a_malformed_csv_is_refused(text, message):
+    with pytest.raises(DataError, match=message):
+        parse_csv(text)
+
+
+def test_csv_files_with_mark_blank_lines_and_gzip(tmp_path):
+    text = "\ufeffx,y\r\n\r\n1,a\r\n\r\n2,\r\n".encode()
+    (tmp_path / "t.csv").write_bytes(text)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
+    for name in ("t.csv", "t.csv.gz"):
+        table = Table.read(tmp_path / name)
+        assert table.rows == 2
+        assert list(table.columns) == ["x", "y"]
+        assert list(table.column("y")) == ["a", ""]
+
+
+def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
+    query = "SELECT * FROM t ORDER BY i"
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
+        base.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 2.5::DOUBLE, 'a', true),"
+                     " (2, NULL, NULL, NULL)) AS v(i, x, c, f)")  # fmt: skip
+        base.execute(f"COPY ({query}) TO '{tmp_path}/t.parquet' (FORMAT parquet)")
+    with sqlite3.connect(tmp_path / "t.sqlite") as base:
+        base.execute("CREATE TABLE t (i INTEGER, x REAL, c TEXT, f INTEGER)")
+        base.execute("INSERT INTO t VALUES (1, 2.5, 'a', 1), (2, NULL, NULL, NULL)")
+    base.close()
+    for name, asked in (("t.parquet", None), ("t.duckdb", query), ("t.sqlite", query)):
+        table = Table.read(tmp_path / name, asked)
+        read = {
+            n: table.typed(Feature(n, FeatureType(kind), ("a",) if n == "c" else ()))
+            for n, kind in {"i": "integer", "x": "float64", "c": "category", "f": "boolean"}.items()
+        }
+        assert read["i"].values.tolist() == [1, 2]
+        assert read["x"].values[0] == 2.5
+        assert all(read[n].missing.tolist() == [False, True] for n in "xcf")
+    with pytest.raises(DataError, match="--query"):
+        Table.read(tmp_path / "t.sqlite")
+    with pytest.raises(DataError, match="nothere"):
+        Table.read(tmp_path / "t.sqlite", "SELECT * FROM nothere")
+    with pytest.raises(DataError, match="nothere"):
+        Table.read(tmp_path / "t.duckdb", "SELECT * FROM nothere")
+    with pytest.raises(DataError, match="--query"):
+        Table.read(tmp_path / "t.parquet", query)
+
+
+@pytest.mark.parametrize("content", [b"PAR1nonsense", b"\x1f\x8bnonsense", b"\xff\xff", b""])
+def test_a_damaged_file_is_a_plain_error(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="file"):
+        Table.read(path)
+
+
+def test_a_lacking_column_names_the_nearest():
+    with pytest.raises(DataError, match="no column 'agee'; did you mean 'age'"):
+        Table.of({"age": [1]}).column("agee")
+
+
+def test_unequal_columns_and_strange_data_are_refused():
+    with pytest.raises(DataError, match="has 2 rows, expected 1"):
+        Table.of({"a": [1], "b": [1, 2]})
+    with pytest.raises(DataError, match="expected a data frame"):
+        Table.of(3)
+    with pytest.raises(DataError, match="stands twice"):
+        Table.of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
