@@ -183,7 +183,8 @@ def chain(depth: int, name: str = "deep") -> Rules:
     node: Leaf | NumericSplit | SetSplit = Leaf(depth, (0.25, 0.75))
     for level in reversed(range(depth)):
         end = Leaf(level, (1.0, 0.0) if level % 3 else (1 / 3, 2 / 3))
-        match level % 4:
+        # Booleans and categories are soon used up: then only numbers can tell rows apart.
+        match level % 4 if level < 4 else level % 2:
             case 0:
                 cut = 100.0 - level
                 node = NumericSplit(
@@ -191,9 +192,9 @@ def chain(depth: int, name: str = "deep") -> Rules:
                     (end, node),
                 )  # fmt: skip
             case 1:
-                node = NumericSplit("n", (Interval(-level, 0), Interval(None, 1)), 1, (end, node))
+                node = NumericSplit("n", (Interval(level, 0), Interval(None, 1)), 1, (end, node))
             case 2:
-                groups = (Group((level % 8 == 2,), 0), Group((level % 8 != 2,), 1))
+                groups = (Group((True,), 0), Group((False,), 1))
                 node = SetSplit("flag", groups, 1, (end, node))
             case _:
                 node = SetSplit("c", (Group(("é",), 0), Group(("a",), 1)), 1, (end, node), 1)

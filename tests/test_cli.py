@@ -1,0 +1,252 @@
+"""The command line as users meet it: files in, artefacts out, every mistake one line and exit 2."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE
+from drawn_tables import mixed_table
+
+from mbndt import __version__, cli, load
+from mbndt.report import predictions_csv
+
+ROWS = "respiratory rate,lactate,on oxygen,AVPU\n8,1.5,true,alert\n9.0,,,\n,2.15,0,pain\n"
+
+
+@pytest.fixture
+def run(monkeypatch, capsysbinary):
+    """Run the command line in process; return exit code, stdout and stderr."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["mbndt", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsysbinary.readouterr()
+        return stop.value.code, out.decode(), err.decode()
+
+    return call
+
+
+def write_csv(path: Path, rows: int = 120, seed: int = 0) -> Path:
+    table = mixed_table(rows, seed)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.columns)
+        writer.writerows(zip(*(list(c) for c in table.columns.values()), strict=True))
+    return path
+
+
+@pytest.fixture
+def rows_csv(tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    return tmp_path / "rows.csv"
+
+
+def failed(outcome: tuple[int, str, str], *words: str) -> None:
+    code, out, err = outcome
+    assert code == 2
+    assert out == ""
+    assert err.startswith("mbndt: error: ")
+    assert err.count("\n") == 1
+    assert len(err) <= 2001
+    for word in words:
+        assert word in err
+
+
+def test_train_compile_predict_verify_show_hang_together(run, tmp_path):
+    data = write_csv(tmp_path / "data.csv", rows=200)
+    model = tmp_path / "model.pt"
+    code, out, err = run("train", data, "--target", "y", "-o", model, "--preset", "fast")
+    assert (code, err) == (0, "")
+    assert "held out 40 rows: balanced accuracy" in out
+    code, out, _ = run("predict", model, data)
+    assert code == 0
+    assert out == predictions_csv(load(model), load(model).predict(mixed_table(200)))
+    module = tmp_path / "module.py"
+    assert run("compile", model, "--target", "python", "-o", module) == (0, "", "")
+    text = data.read_bytes()
+    alone = subprocess.run([sys.executable, "-I", module], input=text, capture_output=True)
+    assert alone.stdout.decode() == out
+    report = tmp_path / "report.json"
+    code, out, err = run("verify", model, "--data", data, "--target", "python", "--rows", 300,
+                         "--json", report)  # fmt: skip
+    assert code == 0
+    (check,) = json.loads(report.read_text())["checks"]
+    assert check["mismatches"] == 0
+    assert check["rows"] >= 500
+    code, out, _ = run("show", model)
+    assert code == 0
+    assert "leaf 0" in out
+
+
+def test_the_python_module_answers_a_csv_as_predict_does(run, tmp_path, rows_csv):
+    out_path = tmp_path / "p.csv"
+    assert run("predict", EXAMPLE, rows_csv, "-o", out_path) == (0, "", "")
+    assert out_path.read_text() == (
+        "prediction,leaf,probability_0,probability_1,probability_2\n"
+        "intensive care,4,0.0,0.375,0.625\nhome,0,0.75,0.25,0.0\nward,2,0.0,0.5,0.5\n"
+    )
+
+
+def test_no_rows_in_header_only_out(run, tmp_path):
+    (tmp_path / "none.csv").write_text(ROWS.splitlines()[0] + "\n")
+    code, out, _ = run("predict", EXAMPLE, tmp_path / "none.csv")
+    assert (code, out) == (0, "prediction,leaf,probability_0,probability_1,probability_2\n")
+
+
+def test_text_goes_to_stdout_and_binary_to_a_file_named_by_the_rules(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("compile", EXAMPLE, "--target", "python")
+    assert (code, err) == (0, "")
+    assert "def predict(row):" in out
+    code, out, err = run("compile", EXAMPLE, "--target", "onnx")
+    assert (code, out, err) == (0, "", "early_warning.onnx\n")
+    assert (tmp_path / "early_warning.onnx").stat().st_size > 100
+
+
+def test_a_mismatch_gives_exit_1_and_the_first_row(run, monkeypatch):
+    from mbndt.emitters.python import Python
+
+    emit = Python.emit
+
+    def wrong(self, rules):
+        artifact = emit(self, rules)
+        object.__setattr__(artifact, "content", artifact.text.replace("x < 2.15", "x <= 2.15"))
+        return artifact
+
+    monkeypatch.setattr(Python, "emit", wrong)
+    code, out, _ = run("verify", EXAMPLE, "--target", "python", "--rows", 100)
+    assert code == 1
+    assert "'lactate': 2.15" in out
+    assert "expected: leaf 2" in out
+    assert "got: leaf 1" in out
+
+
+@pytest.mark.parametrize("command", ["--version", "--help"])
+def test_version_and_help_exit_0(run, command):
+    code, out, _ = run(command)
+    assert code == 0
+    assert __version__ in out or "compile" in out
+
+
+TRAIN = ["train", "DATA", "--target", "y", "-o", "OUT"]
+BAD_TABLES = {
+    "constant target": ("x,y\n1,a\n2,a\n", "'y' is constant"),
+    "one row": ("x,y\n1,a\n", "expected at least 2"),
+    "no rows": ("x,y\n", "expected at least 2"),
+    "empty file": ("", "empty"),
+    "a column twice": ("x,x,y\n1,2,a\n", "'x' stands twice"),
+    "ragged row": ("x,y\n1,a\n2\n", "row 2 has 1 cells"),
+    "missing target": ("x,y\n1,a\n2,\n3,b\n", "row 2"),
+    "target column gone": ("x,z\n1,a\n", "no column 'y'"),
+    "stray text": ("x,y\n" + "1,a\n2,b\n" * 9 + "n/a,a\n", "row 19: got 'n/a'"),
+    "three classes": ("x,y\n1,a\n2,b\n3,c\n", "expected two classes"),
+    "nameless column": (",y\n1,a\n2,b\n", "no name"),
+    "not text": (b"\xff\xfe\x00", "UTF-8"),
+    "fractions as classes": ("x,y\n1,0.5\n2,1.5\n", "expected a class"),
+    "too few to hold out": ("x,y\n" + "1,a\n" * 4 + "2,b\n", "--holdout 0"),
+}
+
+
+@pytest.mark.parametrize("content, message", BAD_TABLES.values(), ids=BAD_TABLES)
+def test_a_table_that_train_cant_use(run, tmp_path, content, message):
+    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
+    data.write_bytes(content if isinstance(content, bytes) else content.encode())
+    words = [{"DATA": data, "OUT": out}.get(word, word) for word in TRAIN]
+    failed(run(*words), message)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["train", "none.csv", "--target", "y"], "none.csv: No such file"),
+        (["train", "DATA", "--target", "Y"], "did you mean 'y'"),
+        (["train", "DATA", "--target", "y", "-o", "none/m.pt"], "none/m.pt: can't be written"),
+        (["train", "DATA", "--target", "y", "-o", "."], "is a folder"),
+        (["train", "DATA", "--target", "y", "--depth", "9"], "--depth"),
+        (["train", "DATA", "--target", "y", "--depth", "x"], "depth"),
+        (["train", "DATA", "--target", "y", "--preset", "slow"], "--preset"),
+        (["train", "DATA", "--target", "y", "--exclude", "q"], "no column 'q'"),
+        (["train", "DATA", "--target", "y", "--exclude", "y"], "is the target"),
+        (["train", "DATA", "--target", "y", "--schema", "none.json"], "none.json"),
+        (["train", "DATA", "--target", "y", "--holdout", "1"], "--holdout"),
+        (["train", "DATA", "--target", "y", "--query", "SELECT 1"], "--query"),
+        (["train", "DATA"], "--target"),
+        (["compile", "MODEL"], "--target"),
+        (["compile", "MODEL", "--target", "sqll"], "did you mean 'sql'"),
+        (["compile", "MODEL", "--target", "python", "--dialect", "duckdb"], "--dialect"),
+        (["compile", "MODEL", "--target", "sql", "--dialect", "duckdbb"], "duckdb"),
+        (["compile", "MODEL", "--target", "sql", "--as", "macro"], "--as"),
+        (["compile", "MODEL", "--target", "python", "-o", "none/m.py"], "none/m.py"),
+        (["compile", "none.pt", "--target", "python"], "none.pt"),
+        (["compile", "DATA", "--target", "python"], "data.csv"),
+        (["compile", "MODEL", "--target", "python", "--colour"], "--colour"),
+        (["predict", "MODEL", "none.csv"], "none.csv"),
+        (["predict", "MODEL", "DATA"], "no column 'respiratory rate'"),
+        (["predict", "MODEL", "BAD"], "column 'lactate', row 1: got 'high', expected a number"),
+        (["predict", "MODEL", "ROWS", "-o", "none/p.csv"], "none/p.csv"),
+        (["verify", "MODEL", "--target", "ruby"], "--target"),
+        (["verify", "MODEL", "--rows", "0"], "--rows"),
+        (["verify", "MODEL", "--data", "BAD", "--target", "python"], "row 1"),
+        (["verify", "MODEL", "--json", "none/r.json"], "none/r.json"),
+        (["show", "none.pt"], "none.pt"),
+        (["show"], "model"),
+        (["learn"], "learn"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_is_one_line_and_exit_2(run, tmp_path, rows_csv, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    data = write_csv(tmp_path / "data.csv")
+    (tmp_path / "bad.csv").write_text(ROWS.replace("1.5", "high"))
+    named = {"DATA": data, "MODEL": EXAMPLE, "ROWS": rows_csv, "BAD": tmp_path / "bad.csv"}
+    before = sorted(tmp_path.iterdir())
+    failed(run(*(named.get(word, word) for word in words)), message)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_progress_and_notes_stay_off_a_pipe(tmp_path):
+    data = write_csv(tmp_path / "data.csv")
+    words = ["train", data, "--target", "y", "-o", tmp_path / "m.pt", "--preset", "fast", "--quiet"]
+    done = subprocess.run([sys.executable, "-m", "mbndt.cli", *words], capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+HEAVY = ("torch", "pandas", "sklearn", "scipy", "onnx", "numpy", "sqlglot", "duckdb", "onnxruntime")
+NEEDED = {"python": (), "c": (), "protocol": (), "sql": ("sqlglot",), "onnx": ("onnx", "numpy")}
+
+
+@pytest.mark.parametrize("target, needed", NEEDED.items())
+def test_compile_loads_no_more_than_its_target_needs(target, needed, tmp_path):
+    words = ["mbndt", "compile", str(EXAMPLE), "--target", target, "-o", str(tmp_path / "a")]
+    code = f"""
+import sys
+sys.argv = {words!r}
+from mbndt import cli
+try:
+    cli.main()
+finally:
+    print(*[name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) <= set(needed)
+
+
+@pytest.mark.parametrize("command", [["show", EXAMPLE], ["predict", EXAMPLE, "ROWS"]])
+def test_show_and_predict_load_no_learner(command, rows_csv):
+    words = ["mbndt", *(str(rows_csv if word == "ROWS" else word) for word in command)]
+    code = f"""
+import sys
+sys.argv = {words!r}
+from mbndt import cli
+try:
+    cli.main()
+finally:
+    assert not {{"torch", "pandas", "sklearn", "onnx"}} & set(sys.modules), sorted(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
