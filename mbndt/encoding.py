@@ -14,18 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from mbndt.rules import INT64_MAX, Feature, FeatureType, Threshold
 from mbndt.table import Column, Table
 
 # Scores lie within ±5.2, so multiples of 2^-20 are exact in float32 as well.
 GRID = 2.0**-20
-SCORE_END = 5.199337582605575  # the normal quantile of 1e-7, where the experiments clip
+TAILS = (1e-7, 1 - 1e-7)  # where the experiments clip ranks
+SCORE_END = 5.199337582605575  # the normal quantile at the tails
 QUANTILES = 1000
 QUANTILE_ROWS = 10_000
 ONE_HOT_LEVELS = 10
@@ -59,7 +60,8 @@ class RankGauss:
         ranks = np.linspace(0.0, 1.0, count)
         ordered = np.sort(values + draw.normal(0.0, jitter, len(values)))
         knots = np.interp(ranks * (len(ordered) - 1), np.arange(len(ordered)), ordered)
-        scores = np.clip(ndtri(ranks), -SCORE_END, SCORE_END)
+        normal = NormalDist()
+        scores = np.array([normal.inv_cdf(p) for p in np.clip(ranks, *TAILS)])
         numbers, first = np.unique(knots, return_index=True)
         return cls(numbers, scores[first])
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 from sklearn.model_selection import train_test_split
 
 from mbndt import __version__
@@ -130,7 +130,7 @@ def _fit(
     settled = {"mbndt": __version__, "rows": table.rows, "settings": asdict(settings)}
 
     def make_leaf(leaf: int, outputs: Floats, rows: npt.NDArray[np.intp]) -> Leaf:
-        p = float(expit(outputs[0]))
+        p = 1 / (1 + math.exp(-float(outputs[0])))
         return Leaf(leaf, (1.0 - p, p), counts=_counts(labels.codes[rows]))
 
     if not encoder.columns:

@@ -215,7 +215,7 @@ def test_progress_and_notes_stay_off_a_pipe(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-HEAVY = ("torch", "pandas", "sklearn", "scipy", "onnx", "numpy", "sqlglot", "duckdb", "onnxruntime")
+HEAVY = ("torch", "pandas", "sklearn", "onnx", "numpy", "sqlglot", "duckdb", "onnxruntime")
 NEEDED = {"python": (), "c": (), "protocol": (), "sql": ("sqlglot",), "onnx": ("onnx", "numpy")}
 
 

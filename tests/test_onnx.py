@@ -201,7 +201,7 @@ def test_float_inputs_are_compared_exactly_with_double_thresholds(cuts, value):
     cuts = sorted(cuts)
     with np.errstate(over="ignore"):
         near = np.array([value, *cuts]).astype(np.float32)
-    sides = [np.nextafter(near, np.float32(side)) for side in (-math.inf, math.inf)]
+        sides = [np.nextafter(near, np.float32(side)) for side in (-math.inf, math.inf)]
     values = np.concatenate([near, *sides, np.float32([math.inf, -math.inf])])
     values = values[~np.isnan(values)]
     rules = split_of(FeatureType.FLOAT64, cuts)
@@ -216,7 +216,7 @@ def test_a_threshold_past_float_still_tells_infinity_from_the_rest():
 
 
 def test_an_interval_without_a_float_is_left_out_with_a_note():
-    rules = split_of(FeatureType.FLOAT64, [0.1, 0.1 + 1e-12, 5.0])
+    rules = split_of(FeatureType.FLOAT64, [0.1, 0.100000000001, 5.0])
     artifact = emit(rules, "onnx", number="float")
     (note,) = artifact.notes
     assert note == ("'x': the interval from 0.1 to below 0.100000000001 is left out,"

@@ -1,0 +1,53 @@
+"""What is printed says what the rules say."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from strategies import many_intervals, rule_trees, single_leaf
+
+from mbndt.interpreter import predict
+from mbndt.report import predictions_csv, print_rules
+from mbndt.rules import Leaf, TargetType
+from mbndt.table import parse_csv
+from mbndt.wording import answers
+
+
+def test_answers_name_every_value_once(example):
+    root = [answer.text for answer in answers(example, example.root)]
+    assert root == ["below 9, or 25 or more", "9 to 20", "21 to 24, or missing"]
+    avpu = [answer.text for answer in answers(example, example.splits[2])]
+    assert avpu == ["'alert', or 'voice'", "'pain', or 'unresponsive', or not listed, or missing"]
+
+
+@given(rule_trees(hostile=True))
+def test_each_child_that_some_value_reaches_has_one_answer(rules):
+    for split in rules.splits:
+        listed = answers(rules, split)
+        assert len({id(answer.child) for answer in listed}) == len(listed)
+        assert all(answer.text.isprintable() for answer in listed)
+
+
+def test_the_outline_shows_every_leaf(example, capsys):
+    print_rules(example)
+    out = capsys.readouterr().out
+    assert all(f"(leaf {leaf.leaf}, n {leaf.size})" in out for leaf in example.leaves)
+    assert "below 2.15, or missing: ward 0.500 (leaf 1, n 40)" in out
+    for rules in (many_intervals(), single_leaf()):
+        print_rules(rules)
+
+
+@pytest.mark.parametrize(
+    "kind, classes, text", [("boolean", (False, True), "true"), ("integer", (7, -3), "-3")]
+)
+def test_labels_are_written_as_the_contract_says(kind, classes, text):
+    rules = single_leaf()
+    rules = replace(
+        rules, root=Leaf(0, (1 / 3, 2 / 3)),
+        target=replace(rules.target, type=TargetType(kind), classes=classes),
+    )  # fmt: skip
+    out = predictions_csv(rules, predict(rules, parse_csv("a\n1\n")))
+    assert out == (
+        "prediction,leaf,probability_0,probability_1\n"
+        f"{text},0,0.3333333333333333,0.6666666666666666\n"
+    )
