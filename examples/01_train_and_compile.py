@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     schema = Schema.of({"target": {"description": "histology of the breast mass"}}, "schema")
     with progress_bar(quiet=False) as progress:
         model = learn(
-            table, "diagnosis", preset("default"), schema=schema, holdout=0.2, progress=progress
+            table, "diagnosis", preset("paper"), schema=schema, holdout=0.2, progress=progress
         )
     model = replace(model, rules=replace(model.rules, name="breast mass"))
     save(model, folder / "model.pt")

@@ -57,7 +57,8 @@ class MBNDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = ("depth", "branching", "leaf_budget", "restarts", "device")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         settings = preset(self.preset, seed=self.random_state, **given)
-        target = getattr(y, "name", None) or "target"
+        name = getattr(y, "name", None)
+        target = name if isinstance(name, str) and name else "target"
         while target in table:
             target = f"{target}_"
         labels = next(iter(Table.of({target: y}).columns.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,10 @@ def _fit(
     typed = typed_columns(table, features)
     draw = np.random.default_rng(settings.seed)
     encoder, scores = fit_encoder(features, typed, labels.codes, draw)
-    settled = {"mbndt": __version__, "rows": table.rows, "settings": asdict(settings)}
+    provenance = {
+        "learned by": f"mbndt {__version__}", "training rows": table.rows,
+        "depth": settings.depth, "branching": settings.branching, "seed": settings.seed,
+    }  # fmt: skip
 
     def make_leaf(leaf: int, outputs: Floats, rows: npt.NDArray[np.intp]) -> Leaf:
         p = 1 / (1 + math.exp(-float(outputs[0])))
@@ -137,7 +140,7 @@ def _fit(
         counts = _counts(labels.codes)
         share = counts[1] / sum(counts)
         root = Leaf(0, (1.0 - share, share), counts)
-        rules = Rules(labels.target.name, labels.target, features, root, settled)
+        rules = Rules(labels.target.name, labels.target, features, root, provenance)
         return Model(rules, settings, encoder, None, [], {}, {"thresholds": 0, "moved": 0})
 
     trained = train(
@@ -149,7 +152,7 @@ def _fit(
         trained.network, encoder, encoder.encode(typed), features, labels.target, make_leaf
     )
     rules, moved = shorten(pruned, typed)
-    rules = replace(rules, provenance=settled)
+    rules = replace(rules, provenance=provenance)
     report = {"epochs": len(trained.history), "moved": moved}
     return Model(rules, settings, encoder, trained.network, trained.history, {}, report)
 
