@@ -1,0 +1,265 @@
+"""SQL: one expression, `SELECT` or view that gives each row of a table its answer, in any dialect.
+
+All is built as sqlglot's trees, which quote names and texts by the dialect's rules. What dialects
+say differently stands in `sql_dialects`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+
+from mbndt.emitters.base import Artifact, Emitter, choose, identifier, provenance_line
+from mbndt.emitters.sql_dialects import Answers, dialect, known
+from mbndt.emitters.sql_tree import Writer, column, quoted
+from mbndt.errors import EngineMissing, OptionError, TargetError, shown
+from mbndt.rules import Rules, deep_recursion
+
+if TYPE_CHECKING:
+    from mbndt.emitters.sql_dialects import Expr
+    from mbndt.interpreter import Predictions
+    from mbndt.table import Table
+
+TEXT = r"[^\0\ud800-\udfff]"
+NAME = rf'"(?:""|(?!"){TEXT})+"|(?:(?![".]){TEXT})+'
+
+
+@dataclass(frozen=True)
+class Sql(Emitter):
+    """Emit SQL of a `dialect`, `as_` an expression with one `output`, a select, or a view.
+
+    `table` and `view` are names, with dots between catalog, schema and table, and quotes around
+    a part that holds dots; `prefix` stands before the output names. None leaves the choice to the
+    form: table `data` (an expression: columns without a table), the view named as the rules,
+    output `label` (a regression: `value`).
+    """
+
+    dialect: str = "duckdb"
+    as_: str = "select"
+    table: str | None = None
+    view: str | None = None
+    output: str | None = None
+    prefix: str = ""
+
+    target = "sql"
+    variants = ({"dialect": "duckdb"}, {"dialect": "sqlite"})
+
+    def __post_init__(self) -> None:
+        choose("dialect", self.dialect, known())
+        choose("as", self.as_, ("expression", "select", "view"))
+        for option, form in (("output", "expression"), ("view", "view")):
+            if getattr(self, option) is not None and self.as_ != form:
+                raise OptionError(f"--{option}: only for --as {form}, got --as {self.as_}")
+        if not isinstance(self.prefix, str) or not re.fullmatch(f"{TEXT}*", self.prefix):
+            raise OptionError(f"--prefix: got {shown(self.prefix)}, expected text")
+        if self.prefix and self.as_ == "expression":
+            raise OptionError("--prefix: not for --as expression, whose output has no name")
+        _table("table", self.table, "data")
+        _table("view", self.view, "data")
+
+    def emit(self, rules: Rules) -> Artifact:
+        """Return the SQL text, with a semicolon at its end unless it is an expression."""
+        table = _table("table", self.table, "data")
+        bare = self.as_ == "expression" and self.table is None
+        write = Writer(dialect(self.dialect), rules, self.prefix, None if bare else table.name)
+        _check_columns(write)
+        if self.as_ == "expression":
+            return _artifact(write, write.route(self._chosen(write)), end="")
+        _check_outputs(write)
+        cases = write.words.answers == Answers.CASES
+        tree = _select_cases(write, table) if cases else _select_join(write, table)
+        if self.as_ == "view":
+            view = _table("view", self.view, identifier(rules.name))
+            tree = exp.Create(this=view, kind="VIEW", expression=tree)
+        return _artifact(write, tree, end=";")
+
+    def _chosen(self, write: Writer) -> int:
+        """Return the place, among the outputs, of what the expression gives."""
+        label = "label" if write.rules.target.classes else "value"
+        names = [label, *write.outputs[1:]]
+        output = label if self.output is None else self.output
+        choose("output", output, names)
+        return names.index(output)
+
+    def engine(self) -> str:
+        """Return the dialect's engine in this process; raises `EngineMissing` for all others."""
+        if self.dialect == "sqlite":
+            import sqlite3
+
+            return f"SQLite {sqlite3.sqlite_version}"
+        if self.dialect == "duckdb":
+            import duckdb
+
+            return f"DuckDB {duckdb.__version__}"
+        raise EngineMissing(f"--dialect {self.dialect} runs in a server of its own")
+
+    def run(self, artifact: Artifact, table: Table) -> Predictions:
+        """Answer the rows by running the select over a table in memory.
+
+        Raises `EngineMissing` for a dialect without engine here, `OptionError` for another form
+        or a table in a schema, `DataError` for a column that doesn't fit.
+        """
+        from mbndt.emitters.sql_run import run
+
+        self.engine()
+        name = _table("table", self.table, "data")
+        if self.as_ != "select" or name.args.get("db"):
+            raise OptionError("--as: only a select over a table without schema can be run")
+        return run(artifact, name, dialect(self.dialect), table)
+
+
+def _select_cases(write: Writer, table: exp.Table) -> Expr:
+    """Return a select that gives each output by a CASE over the leaf of a derived table.
+
+    The union adds no row: BY NAME refuses a table with a column that is named as an output.
+    """
+    name, leaf = table.name, write.outputs[1]
+    own = [write.route(1) if output == leaf else exp.Null() for output in write.outputs]
+    rows = exp.select(_all_of(name), *map(_named, own, write.outputs), copy=False)
+    none = exp.select(_named(exp.Null(), leaf), copy=False).where(exp.false(), copy=False)
+    union = exp.Union(
+        this=rows.from_(_source(table), copy=False), expression=none, distinct=False, by_name=True
+    )
+    answers = zip(*write.answers(), strict=True)
+    looked_up = [
+        _named(_by_leaf(column(leaf, name), cases), output)
+        for output, cases in zip(write.outputs, answers, strict=True)
+        if output != leaf
+    ]
+    source = exp.Subquery(this=union, alias=exp.TableAlias(this=quoted(name)))
+    return exp.select(_all_of(name, replace=looked_up), copy=False).from_(source, copy=False)
+
+
+def _by_leaf(leaf: Expr, answers: Sequence[Expr]) -> Expr:
+    ways = [exp.If(this=exp.Literal.number(k), true=answer) for k, answer in enumerate(answers)]
+    return exp.Case(this=leaf, ifs=ways)
+
+
+def _select_join(write: Writer, table: exp.Table) -> Expr:
+    """Return a select that joins each row with the answers of its leaf.
+
+    SQLite keeps the order of the rows in a left join. The outputs stand without a table, so that
+    engines refuse them as ambiguous where the table has such a column too.
+    """
+    answers, leaf = _other_name("answers", table), write.route(1)
+    columns = [quoted(name) for name in write.outputs]
+    alias = exp.TableAlias(this=quoted(answers), columns=columns)
+    select = exp.select(_all_of(table.name), *map(column, write.outputs), copy=False)
+    select = select.from_(_source(table), copy=False)
+    rows = write.answers()
+    values = exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows])
+    source: Expr = exp.Table(this=quoted(answers))
+    match write.words.answers:
+        case Answers.LATERAL:
+            found = _other_name("found", table)
+            select = select.with_(alias, as_=values, copy=False)
+            select = select.join(_lateral(leaf, found), join_type="cross", copy=False)
+            leaf = column("value", found)
+        case Answers.DUAL:
+            listed = [exp.select(*map(_named, row, write.outputs)).from_("DUAL") for row in rows]
+            union = exp.union(*listed, distinct=False, copy=False) if listed[1:] else listed[0]
+            source = exp.Subquery(this=union, alias=exp.TableAlias(this=quoted(answers)))
+        case _:
+            values.set("alias", alias)
+            source = values
+    same = exp.EQ(this=column(write.outputs[1], answers), expression=leaf)
+    return select.join(source, on=same, join_type="left", copy=False)
+
+
+def _lateral(leaf: Expr, name: str) -> exp.Table:
+    """Return SQLite's one lateral table, without which it finds the leaf for each answer anew."""
+    array = exp.Anonymous(this="JSON_ARRAY", expressions=[leaf])
+    rows = exp.Anonymous(this="JSON_EACH", expressions=[array])
+    return exp.Table(this=rows, alias=exp.TableAlias(this=quoted(name)))
+
+
+def _other_name(name: str, table: exp.Table) -> str:
+    return name if table.name.casefold() != name else f"{name}_"
+
+
+def _table(option: str, text: object, default: str) -> exp.Table:
+    """Return the table that an option names; raises `OptionError` for what is no name."""
+    text = default if text is None else text
+    if not isinstance(text, str) or not re.fullmatch(rf"({NAME})(\.({NAME})){{0,2}}", text):
+        raise OptionError(
+            f"--{option}: got {shown(text)}, expected a name, with dots between catalog, schema"
+            ' and table, and "quotes" around a part that holds dots'
+        )
+    parts = [
+        quoted(part[1:-1].replace('""', '"') if part.startswith('"') else part)
+        for part in re.findall(NAME, text)
+    ]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+
+
+def _source(table: exp.Table) -> Expr:
+    """Return the table, under the name that qualifies its columns."""
+    if not table.args.get("db") and "." not in table.name:
+        return table
+    return exp.alias_(table, quoted(table.name), table=True, copy=False)
+
+
+def _all_of(table: str, **changes: list[exp.Alias]) -> exp.Column:
+    return exp.Column(this=exp.Star(**changes), table=quoted(table))
+
+
+def _named(value: Expr, name: str) -> exp.Alias:
+    return exp.Alias(this=value, alias=quoted(name))
+
+
+def _check_columns(write: Writer) -> None:
+    seen: dict[str, str] = {}
+    for feature in write.rules.used:
+        twin = seen.setdefault(write.words.fold(feature.name), feature.name)
+        if twin != feature.name:
+            raise TargetError(
+                f"sql: {write.words.name} takes the columns {shown(twin)} and"
+                f" {shown(feature.name)} for one"
+            )
+
+
+def _check_outputs(write: Writer) -> None:
+    fold = write.words.fold
+    columns = {fold(feature.name): feature.name for feature in write.rules.used}
+    for output in write.outputs:
+        if fold(output) in columns:
+            raise TargetError(
+                f"sql: the column {shown(columns[fold(output)])} and the output {shown(output)}"
+                " clash; --prefix TEXT gives the outputs other names"
+            )
+    if len({fold(output) for output in write.outputs}) < len(write.outputs):
+        raise TargetError(f"sql: --prefix is so long that {write.words.name} cuts off what follows")
+
+
+def _artifact(write: Writer, tree: Expr, end: str) -> Artifact:
+    rules = write.rules
+    notes: tuple[str, ...] = ()
+    lines = [f"{rules.name!a}. {provenance_line(rules)}"]
+    if end:
+        lines.append("A table that has a column named as an output is an error: see --prefix.")
+    elif write.words.name == "sqlite" and write.table is None and rules.used:
+        notes = ("SQLite takes a quoted name that is no column for a text, unless --table is set",)
+    # Without an asterisk no text can end the comment, or open one within it.
+    header = "\n   ".join([*lines, *notes]).replace("*", "\\x2a")
+    text = f"/* {header} */\n{_layout(tree, write.words.name)}{end}\n"
+    return Artifact(identifier(rules.name), ".sql", text, rules, notes)
+
+
+def _layout(tree: Expr, name: str) -> str:
+    # sqlglot's layout writes this word for a line break, which would change a text that has it.
+    word = sqlglot.Generator.SENTINEL_LINE_BREAK
+    texts = tree.find_all(exp.Identifier, exp.Literal, exp.National)
+    pretty = not any(word in node.name for node in texts)
+    try:
+        with deep_recursion():
+            return tree.sql(
+                dialect=name, identify=True, pretty=pretty, copy=False,
+                unsupported_level=sqlglot.ErrorLevel.RAISE,
+            )  # fmt: skip
+    except sqlglot.UnsupportedError as error:
+        raise TargetError(f"sql: {name}: {' '.join(str(error).split())}") from None

@@ -1,0 +1,216 @@
+"""What SQL dialects say differently: a table of their words and limits, and values said in them.
+
+Templates are written in the dialect itself, with `x` for the column or the literal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects import DIALECTS
+
+from mbndt.rules import INT64_MIN
+
+if TYPE_CHECKING:
+    Expr: TypeAlias = exp.Expr
+
+
+class Answers(Enum):
+    """How `select` and `view` look up what belongs to a row's leaf."""
+
+    VALUES = auto()  # left join with a table of values
+    DUAL = auto()  # left join with a union of selects from DUAL
+    LATERAL = auto()  # left join with a common table expression, after a lateral one for the leaf
+    CASES = auto()  # CASE by leaf, where a join would lose the order of the rows
+
+
+def exact(name: str) -> str:
+    """Return a column's name as dialects see it that tell all names apart."""
+    return name
+
+
+def any_case(name: str) -> str:
+    """Return a column's name as dialects see it that ignore case."""
+    return name.casefold()
+
+
+def ascii_case(name: str) -> str:
+    """Return a column's name as dialects see it that ignore case in ASCII letters only."""
+    return name.encode().lower().decode()
+
+
+def first_63_bytes(name: str) -> str:
+    """Return a column's name as PostgreSQL cuts it."""
+    return name.encode()[:63].decode(errors="ignore")
+
+
+def sqlite_reads(digits: str) -> float:
+    """Return the double that SQLite takes digits for: about 1 in 10,000 is one ulp off."""
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(":memory:")) as engine:
+        return float(engine.execute(f"SELECT {digits}").fetchone()[0])
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words and limits of one dialect; the defaults hold for those that aren't listed."""
+
+    name: str = ""
+    nan: str = ""  # the test for NaN, empty where no column holds one
+    digits: str = "{}"  # the spelling of a double, from digits with an exponent
+    double: str = "x"  # a literal as a double, where its spelling alone gives a decimal
+    reads: Callable[[str], float] | None = None  # the dialect's own reader, where it errs
+    text: str = "x"  # a text column compared by code point, where its collation may fold
+    word: str = "x"  # a text literal to compare with that
+    national: bool = False  # texts beyond the code page are spelt N'...'
+    true: str = "TRUE"
+    false: str = "FALSE"
+    fold: Callable[[str], str] = any_case
+    nesting: int = 32  # levels of CASE; a deeper tree is written as flat path conditions
+    answers: Answers = Answers.VALUES
+
+    def is_nan(self, column: Expr) -> list[Expr]:
+        """Return the test for NaN, none where the dialect has no NaN."""
+        return [self._fill(self.nan, column)] if self.nan else []
+
+    def is_text(self, column: Expr, texts: list[str]) -> Expr:
+        """Return the test that a column is one of some texts, by code point."""
+        words = [self._fill(self.word, self.say(text)) for text in texts]
+        return one_of(self._fill(self.text, column), words)
+
+    def say(self, value: str | bool | int | float) -> Expr:
+        """Return a literal that the dialect reads as exactly this value, in its own type."""
+        match value:
+            case str():
+                return exp.National(this=value) if self.national else exp.Literal.string(value)
+            case bool():
+                return self._fill(self.true if value else self.false)
+            case int():
+                found = _signed(exp.Literal.number(str(abs(value))), value)
+                # The digits alone of the least integer are beyond its type.
+                return exp.cast(found, "BIGINT") if value == INT64_MIN else found
+            case _:
+                return _signed(self._double(abs(value)), value)
+
+    def _double(self, value: float) -> Expr:
+        digits = repr(value).upper()
+        digits = self.digits.format(digits if "E" in digits else f"{digits}E0")
+        if self.reads is None or self.reads(digits) == value:
+            return self._fill(self.double, exp.Literal.number(digits))
+        return exp.Paren(this=sqlglot.parse_one(_of_integers(value), dialect=self.name))
+
+    def _fill(self, template: str, x: Expr | None = None) -> Expr:
+        """Return the expression of a template, with a copy of `x` in its place."""
+        if template == "x" and x is not None:
+            return x.copy()
+        tree = _parsed(template, self.name).copy()
+        for column in list(tree.find_all(exp.Column)):
+            if column.name == "x" and x is not None:
+                column.replace(x.copy())
+        return tree
+
+
+def one_of(value: Expr, choices: list[Expr]) -> Expr:
+    """Return the test that a value is one of the choices."""
+    if len(choices) == 1:
+        return exp.EQ(this=value, expression=choices[0])
+    return exp.In(this=value, expressions=choices)
+
+
+def _signed(literal: Expr, value: float) -> Expr:
+    return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
+
+
+@cache
+def _parsed(text: str, dialect: str) -> Expr:
+    return sqlglot.parse_one(text, dialect=dialect)
+
+
+def _of_integers(value: float) -> str:
+    """Return a positive double as a product or quotient of integers, exact at every step.
+
+    >>> _of_integers(0.75), _of_integers(2.0**54)
+    ('1.0 * 3 / 4', '1.0 * 4503599627370496 * 4')
+    """
+    above, below = value.as_integer_ratio()
+    excess = max(above.bit_length() - 53, 0)
+    sign, twos = ("*", excess) if excess else ("/", below.bit_length() - 1)
+    steps = [min(62, twos - done) for done in range(0, twos, 62)]
+    return " ".join(["1.0 *", str(above >> excess), *(f"{sign} {2**step}" for step in steps)])
+
+
+_LIKE_POSTGRES = Dialect(
+    nan="x = CAST('NaN' AS DOUBLE PRECISION)", double="CAST(x AS DOUBLE PRECISION)"
+)
+_LIKE_TSQL = Dialect(
+    # Every collation ignores blanks at the end; bytes don't.
+    text="CAST(CAST(x AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
+    word="CAST(x AS VARBINARY(MAX))",
+    national=True,
+    true="CAST(1 AS BIT)",
+    false="CAST(0 AS BIT)",
+    nesting=9,
+)
+
+_DIALECTS = {
+    "athena": Dialect(nan="IS_NAN(x)"),
+    "bigquery": Dialect(nan="IS_NAN(x)"),
+    "clickhouse": Dialect(nan="isNaN(x)", fold=exact),
+    "databricks": Dialect(nan="ISNAN(x)"),
+    "duckdb": Dialect(
+        nan="ISNAN(x)",
+        text='CAST(x AS TEXT) COLLATE "C"',  # the cast, as an ENUM takes no collation
+        fold=ascii_case,
+        answers=Answers.CASES,
+    ),
+    "fabric": _LIKE_TSQL,
+    "materialize": replace(_LIKE_POSTGRES, fold=exact),
+    # Binary collations differ between MySQL and MariaDB, and some ignore blanks at the end.
+    "mysql": Dialect(text="CAST(CAST(x AS CHAR CHARACTER SET utf8mb4) AS BINARY)"),
+    "oracle": Dialect(
+        nan="x = TO_BINARY_DOUBLE('NaN')",
+        digits="{}D",
+        true="1",
+        false="0",
+        fold=exact,
+        answers=Answers.DUAL,
+    ),
+    "postgres": replace(_LIKE_POSTGRES, text='CAST(x AS TEXT) COLLATE "C"', fold=first_63_bytes),
+    "presto": Dialect(nan="IS_NAN(x)"),
+    "redshift": _LIKE_POSTGRES,
+    "risingwave": replace(_LIKE_POSTGRES, fold=exact),
+    "singlestore": Dialect(text="CAST(x AS BINARY)"),
+    "snowflake": Dialect(nan="x = CAST('NaN' AS DOUBLE)", double="CAST(x AS DOUBLE)", fold=exact),
+    "spark": Dialect(nan="ISNAN(x)"),
+    "spark2": Dialect(nan="ISNAN(x)"),
+    "sqlite": Dialect(
+        reads=sqlite_reads,
+        text="x COLLATE BINARY",
+        true="1",  # TRUE would be the column of that name where there is one
+        false="0",
+        fold=ascii_case,
+        nesting=10,  # its parser overflows at 13 to 24, by what stands around and within
+        answers=Answers.LATERAL,
+    ),
+    "trino": Dialect(nan="IS_NAN(x)"),
+    "tsql": _LIKE_TSQL,
+}
+
+
+def known() -> list[str]:
+    """Return the names of the dialects that can be written; sqlglot only reads DAX and PRQL."""
+    return [name.lower() for name in DIALECTS if name not in ("DAX", "PRQL")]
+
+
+def dialect(name: str) -> Dialect:
+    """Return the words of a known dialect."""
+    return replace(_DIALECTS.get(name, Dialect()), name=name)
