@@ -10,15 +10,25 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, assert_never
 
 from mbndt import __version__
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import (
-    INT64_MAX, INT64_MIN, Feature, FeatureType, Leaf, Node, NumericSplit, Rules, SetSplit, Split,
+    INT64_MAX,
+    INT64_MIN,
+    Feature,
+    FeatureType,
+    Leaf,
+    Node,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Split,
     Threshold,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,23 +36,25 @@ if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
     from mbndt.table import Table
 
-C_KEYWORDS = frozenset("""
-    auto break case char const continue default do double else enum extern float for goto if inline
-    int long register restrict return short signed sizeof static struct switch typedef union
-    unsigned void volatile while alignas alignof bool constexpr false nullptr static_assert
-    thread_local true typeof typeof_unqual and and_eq asm bitand bitor catch char8_t char16_t
-    char32_t class co_await co_return co_yield compl concept consteval constinit const_cast
-    decltype delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq
-    operator or or_eq private protected public reinterpret_cast requires static_cast template this
-    throw try typeid typename using virtual wchar_t xor xor_eq
-""".split())
-PYTHON_KEYWORDS = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+C_KEYWORDS = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
+    constexpr constinit continue decltype default delete do double dynamic_cast else enum
+    explicit export extern false float for friend goto if inline int long mutable namespace new
+    noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires restrict return short signed sizeof static static_assert
+    static_cast struct switch template this thread_local throw true try typedef typeid typename
+    typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
+    """.split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True)
 class Artifact:
     """What an emitter made: `content` (text, or bytes of a binary format), the `rules` it says,
-    and `notes` for the user (a dropped interval, a chosen scale)."""
+    and `notes` for the user (a dropped interval, a chosen scale).
+    """
 
     name: str
     suffix: str
@@ -94,6 +106,7 @@ def choose(option: str, value: str, choices: Iterable[str]) -> None:
         raise OptionError(f"--{option}: got {shown(value)}{nearest(str(value), known)}")
 
 
+@cache
 def templates(target: str, **settings: Any) -> Environment:
     """Return the Jinja environment over a target's template folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -111,7 +124,7 @@ def provenance_line(rules: Rules) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return a name as an identifier of C, C++, Python and file systems.
+    """Make a name an identifier of C, C++, Python and file systems.
 
     >>> identifier("Früh-Warnung 2"), identifier("class"), identifier("7 days")
     ('fruh_warnung_2', 'm_class', 'm_7_days')
@@ -144,8 +157,10 @@ def double_cut(feature: Feature, threshold: Threshold) -> Threshold:
 
 
 def float32_above(t: float) -> float:
-    """Return the smallest float32 that is >= t: `x < t` and `x < float32_above(t)` are the same
-    for every float32 x."""
+    """Return the smallest float32 that is >= t.
+
+    `x < t` and `x < float32_above(t)` are the same for every float32 x.
+    """
     from mbndt.values import to_float32
 
     near = to_float32(t)
@@ -185,7 +200,8 @@ class Range:
 
 def ranges(rules: Rules, split: NumericSplit, cut: Cut = double_cut) -> tuple[Range, ...]:
     """Return a split's intervals in ascending order, those that no value reaches dropped and
-    neighbours with one child merged. `cut` turns a threshold into the target's own number."""
+    neighbours with one child merged. `cut` turns a threshold into the target's own number.
+    """
     feature = rules.feature[split.feature]
     found: list[Range] = []
     low: Threshold | None = None
@@ -262,7 +278,8 @@ def _first_seen(items: Iterable[int]) -> list[int]:
 
 def pieces(root: Node, depth: int) -> dict[int, Node]:
     """Cut a deep tree for languages that limit nesting: `{id(node): node}` of the root and of
-    each split whose depth is a multiple of `depth`, in depth-first order."""
+    each split whose depth is a multiple of `depth`, in depth-first order.
+    """
     from mbndt.rules import walk
 
     return {

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mbndt.emitters.base import (
-    Arm, Artifact, Emitter, Range, arms, identifier, pieces, provenance_line, templates,
-)  # fmt: skip
+    Arm,
+    Artifact,
+    Emitter,
+    Range,
+    arms,
+    identifier,
+    pieces,
+    provenance_line,
+    templates,
+)
 from mbndt.rules import Feature, Leaf, Node, Rules, Threshold
 
 if TYPE_CHECKING:
@@ -88,7 +96,8 @@ def _view(rules: Rules, node: Node, numbers: dict[int, int], *, top: bool) -> di
 
 def _as_written(feature: Feature, threshold: Threshold) -> Threshold:
     """Keep thresholds: the module rounds float32 values itself, and Python's integers and doubles
-    compare exactly."""
+    compare exactly.
+    """
     return threshold
 
 
@@ -96,7 +105,7 @@ def _condition(arm: Arm) -> str:
     tests = ["x is None"] if arm.missing else []
     tests += [_between(part) for part in arm.ranges]
     if len(arm.values) == 1:
-        tests.append(f"x == {ascii(arm.values[0])}")
+        tests.append(f"x == {arm.values[0]!a}")
     elif arm.values:
         tests.append(f"x in ({', '.join(ascii(value) for value in arm.values)})")
     return " or ".join(tests)

@@ -58,7 +58,8 @@ def shorten(rules: Rules, typed: Mapping[str, Column]) -> tuple[Rules, int]:
 
 def _finite_values(column: Column) -> npt.NDArray[Any]:
     values = np.unique(column.values[~column.missing])
-    return values[np.isfinite(values)]
+    finite: npt.NDArray[Any] = values[np.isfinite(values)]
+    return finite
 
 
 def _shortened(

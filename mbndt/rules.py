@@ -345,7 +345,7 @@ def _check_features(rules: Rules) -> None:
 
 def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
     if rules.task == "regression":
-        if isinstance(leaf.value, tuple) or not math.isfinite(leaf.value):
+        if not isinstance(leaf.value, float) or not math.isfinite(leaf.value):
             raise RulesError(f"{path}.value: got {shown(leaf.value)}, expected a finite number")
         if leaf.counts is not None:
             raise RulesError(f"{path}.counts: not for a regression, which has n, mean and std")

@@ -223,7 +223,7 @@ def regression() -> Rules:
     """Return a regression over a float32 and an integer feature, with a non-adjacent child."""
     inputs = (Feature("x", FeatureType.FLOAT32), Feature("n", FeatureType.INTEGER))
     inner = NumericSplit("n", (Interval(2**53 + 1, 0), Interval(None, 1)), 0,
-                         (Leaf(0, 0.1, n=5, mean=0.1, std=0.0), Leaf(1, -1e300)))  # fmt: skip
+                         (Leaf(0, 0.1, n=5, mean=0.1, std=0.0), Leaf(1, -1.5)))  # fmt: skip
     root = NumericSplit(
         "x", (Interval(0.1, 0), Interval(0.3, 1), Interval(None, 0)), 1, (inner, Leaf(2, 2.0))
     )

@@ -22,7 +22,8 @@ VARIANTS = [
 ]
 # Rules that a variant may refuse, with the reason in its error.
 REFUSALS = {
-    ("onnx", "single leaf"): "without features",
+    ("onnx", "single leaf"): "no features",
+    ("int32", "regression"): "threshold 9007199254740993",
     ("matrix", "example"): "AVPU",
     ("matrix", "learned"): "categor",
     ("matrix", "deep"): "categor",
