@@ -132,10 +132,11 @@ def _fixed(form: Format, feature: Feature, column: Column) -> Array:
         end = high // scale
         whole: Array = np.clip(column.values, -end, end) * scale
         return whole
+    kind = np.float32 if feature.type == FeatureType.FLOAT32 else np.float64
     near = np.clip(np.where(column.missing, 0.0, column.values), -high - 1.0, high + 1.0)
     found = np.floor(near * scale)
-    found = np.where((found + 1) / scale <= near, found + 1, found)
-    found = np.where(found / scale > near, found - 1, found)
+    found = np.where(((found + 1) / scale).astype(kind) <= near, found + 1, found)
+    found = np.where((found / scale).astype(kind) > near, found - 1, found)
     fixed: Array = np.clip(found, -high, high)
     return fixed
 

@@ -23,6 +23,7 @@ from mbndt.emitters.onnx_graph import MATRIX, Graph, add_trees, value_info
 from mbndt.emitters.onnx_trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
 from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown
 from mbndt.interpreter import Predictions, predict
+from mbndt.invariants import check_text
 from mbndt.rules import (
     INT64_MAX,
     Feature,
@@ -31,7 +32,6 @@ from mbndt.rules import (
     NumericSplit,
     Rules,
     TargetType,
-    check_text,
 )
 from mbndt.table import Array, Column, Table
 

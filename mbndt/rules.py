@@ -7,15 +7,12 @@ Nodes are `Leaf`, `NumericSplit` and `SetSplit`; dispatch on them with `match`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from mbndt.errors import RulesError, shown
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -183,7 +180,9 @@ class Rules:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self)
+        from mbndt.invariants import check
+
+        check(self)
 
     @property
     def task(self) -> Literal["classification", "regression"]:
@@ -263,190 +262,3 @@ class Rules:
         from mbndt.emitters import emit
 
         return emit(self, target, **options).content
-
-
-def check_text(text: object, where: str, *, empty: bool = False) -> str:
-    """Return `text` if it is text that every target can carry, else raise `RulesError`."""
-    if not isinstance(text, str):
-        raise RulesError(f"{where}: got {shown(text)}, expected text")
-    if not text and not empty:
-        raise RulesError(f"{where}: got an empty text, expected at least one character")
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise RulesError(f"{where}: got {shown(text)}, expected text without NUL or surrogates")
-    return text
-
-
-def _check(rules: Rules) -> None:
-    check_text(rules.name, "name")
-    _check_target(rules.target)
-    _check_features(rules)
-    ids = 0
-    for count, (path, depth, node) in enumerate(walk(rules.root), start=1):
-        if count > MAX_NODES:
-            raise RulesError(f"root: more than {MAX_NODES} nodes")
-        if depth > MAX_DEPTH:
-            raise RulesError(f"root: deeper than {MAX_DEPTH} splits")
-        match node:
-            case Leaf():
-                _check_leaf(rules, node, path)
-                if node.leaf != ids:
-                    raise RulesError(
-                        f"{path}.leaf: got {node.leaf}, expected {ids}"
-                        " (leaves count from 0, left to right)"
-                    )
-                ids += 1
-            case NumericSplit():
-                _check_numeric(rules, node, path)
-                _check_reached(node, path, [interval.to for interval in node.intervals])
-            case SetSplit():
-                _check_set(rules, node, path)
-                unseen = [] if node.unseen is None else [node.unseen]
-                _check_reached(node, path, [group.to for group in node.groups] + unseen)
-
-
-def _check_target(target: Target) -> None:
-    check_text(target.name, "target.name")
-    kinds: dict[TargetType, type] = {
-        TargetType.STRING: str, TargetType.INTEGER: int, TargetType.BOOLEAN: bool,
-    }  # fmt: skip
-    if target.classes and target.type not in kinds:
-        raise RulesError(f"target.type: got '{target.type}' with classes, which are texts,"
-                         " integers or booleans; a regression has none")  # fmt: skip
-    if not target.classes and target.type not in (TargetType.FLOAT64, TargetType.INTEGER):
-        raise RulesError(f"target.type: got '{target.type}' for a regression, expected 'float64'")
-    for i, label in enumerate(target.classes):
-        if type(label) is not kinds[target.type]:
-            raise RulesError(f"target.classes[{i}]: got {shown(label)}, expected {target.type}")
-        if isinstance(label, str):
-            check_text(label, f"target.classes[{i}]")
-        elif not INT64_MIN <= label <= INT64_MAX:
-            raise RulesError(f"target.classes[{i}]: got {label}, expected a 64-bit integer")
-    if len(set(target.classes)) < len(target.classes):
-        raise RulesError("target.classes: a class stands twice")
-
-
-def _check_features(rules: Rules) -> None:
-    seen: set[str] = set()
-    for i, feature in enumerate(rules.features):
-        where = f"features[{i}]"
-        name = check_text(feature.name, f"{where}.name")
-        if name in seen:
-            raise RulesError(f"{where}.name: {shown(name)} stands twice")
-        if name == rules.target.name:
-            raise RulesError(f"{where}.name: {shown(name)} is the target's name")
-        seen.add(name)
-        if feature.categories and feature.type != FeatureType.CATEGORY:
-            raise RulesError(f"{where}.categories: not for a feature of type {feature.type}")
-        for k, category in enumerate(feature.categories):
-            check_text(category, f"{where}.categories[{k}]")
-        if len(set(feature.categories)) < len(feature.categories):
-            raise RulesError(f"{where}.categories: a category stands twice")
-
-
-def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
-    if rules.task == "regression":
-        if not isinstance(leaf.value, float) or not math.isfinite(leaf.value):
-            raise RulesError(f"{path}.value: got {shown(leaf.value)}, expected a finite number")
-        if leaf.counts is not None:
-            raise RulesError(f"{path}.counts: not for a regression, which has n, mean and std")
-        for key in ("mean", "std"):
-            number = getattr(leaf, key)
-            if number is not None and not math.isfinite(number):
-                raise RulesError(f"{path}.{key}: got {number}, expected a finite number")
-        return
-    classes = len(rules.target.classes)
-    if not isinstance(leaf.value, tuple) or len(leaf.value) != classes:
-        raise RulesError(f"{path}.value: expected {classes} probabilities, one a class")
-    for k, p in enumerate(leaf.value):
-        if not 0.0 <= p <= 1.0:
-            raise RulesError(f"{path}.value[{k}]: got {p}, expected a probability")
-    if abs(math.fsum(leaf.value) - 1.0) > 1e-9:
-        raise RulesError(f"{path}.value: sums to {math.fsum(leaf.value)!r}, expected 1")
-    if leaf.counts is not None and len(leaf.counts) != classes:
-        raise RulesError(f"{path}.counts: got {len(leaf.counts)}, expected {classes}")
-    for key in ("n", "mean", "std"):
-        if getattr(leaf, key) is not None:
-            raise RulesError(f"{path}.{key}: only for a regression")
-
-
-def _feature_of(rules: Rules, split: Split, path: str) -> Feature:
-    if split.feature not in rules.feature:
-        from mbndt.errors import nearest
-
-        raise RulesError(f"{path}.feature: {shown(split.feature)} is not one of the features"
-                         f"{nearest(split.feature, rules.feature)}")  # fmt: skip
-    return rules.feature[split.feature]
-
-
-def _check_numeric(rules: Rules, split: NumericSplit, path: str) -> None:
-    feature = _feature_of(rules, split, path)
-    if not feature.type.numeric:
-        raise RulesError(f"{path}.intervals: {shown(feature.name)} is {feature.type},"
-                         " which is split by groups")  # fmt: skip
-    before: Threshold = -math.inf
-    for i, interval in enumerate(split.intervals):
-        where = f"{path}.intervals[{i}].below"
-        last = i == len(split.intervals) - 1
-        if interval.below is None:
-            if not last:
-                raise RulesError(f"{where}: lacking; only the last interval has none")
-            continue
-        if last:
-            raise RulesError(f"{where}: got {interval.below}, but the last interval has none")
-        if isinstance(interval.below, float) and not math.isfinite(interval.below):
-            raise RulesError(f"{where}: got {interval.below}, expected a finite number")
-        if feature.type != FeatureType.INTEGER and not _is_double(interval.below):
-            raise RulesError(f"{where}: no double holds {interval.below}, and"
-                             f" {shown(feature.name)} is {feature.type}")  # fmt: skip
-        if interval.below <= before:
-            raise RulesError(f"{where}: got {interval.below} after {before},"
-                             " expected thresholds to rise")  # fmt: skip
-        before = interval.below
-    if not split.intervals:
-        raise RulesError(f"{path}.intervals: expected at least one")
-
-
-def _is_double(number: Threshold) -> bool:
-    try:
-        return float(number) == number
-    except OverflowError:
-        return False
-
-
-def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
-    feature = _feature_of(rules, split, path)
-    if feature.type.numeric:
-        raise RulesError(f"{path}.groups: {shown(feature.name)} is {feature.type},"
-                         " which is split by intervals")  # fmt: skip
-    boolean = feature.type == FeatureType.BOOLEAN
-    allowed: frozenset[str | bool] = frozenset((False, True) if boolean else feature.categories)
-    seen: set[str | bool] = set()
-    for i, group in enumerate(split.groups):
-        for k, value in enumerate(group.values):
-            where = f"{path}.groups[{i}].in[{k}]"
-            if type(value) is not (bool if boolean else str) or value not in allowed:
-                raise RulesError(f"{where}: {shown(value)} is not a value of {feature.name!r}")
-            if value in seen:
-                raise RulesError(f"{where}: {shown(value)} stands in two places")
-            seen.add(value)
-        if not group.values:
-            raise RulesError(f"{path}.groups[{i}].in: expected at least one value")
-    if not split.groups:
-        raise RulesError(f"{path}.groups: expected at least one")
-    if boolean and seen != allowed:
-        raise RulesError(f"{path}.groups: expected both false and true")
-    if boolean and split.unseen is not None:
-        raise RulesError(f"{path}.unseen: a boolean has no unseen value")
-    if not boolean and split.unseen is None:
-        raise RulesError(f"{path}.unseen: lacking; expected the child for other texts")
-
-
-def _check_reached(split: Split, path: str, targets: list[int]) -> None:
-    named = [*targets, split.missing]
-    for to in named:
-        if not 0 <= to < len(split.children):
-            raise RulesError(f"{path}: child {to} is asked for, but there are"
-                             f" {len(split.children)} children")  # fmt: skip
-    for i in range(len(split.children)):
-        if i not in named:
-            raise RulesError(f"{path}.children[{i}]: nothing leads to this child")

@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 from mbndt.errors import RulesError, nearest, shown
+from mbndt.invariants import check_text
 from mbndt.rules import (
     INT64_MAX,
     MAX_DEPTH,
@@ -31,7 +32,6 @@ from mbndt.rules import (
     Target,
     TargetType,
     Threshold,
-    check_text,
     deep_recursion,
 )
 
