@@ -10,7 +10,7 @@ from mbndt.table import Table, parse_csv
 from mbndt.verify import boundary_rows
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(rule_trees(hostile=True))
 def test_row_by_row_and_whole_columns_agree(rules):
     table = boundary_rows(rules, 30)
