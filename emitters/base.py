@@ -77,6 +77,8 @@ class Emitter(ABC):
 
     target: ClassVar[str]
     variants: ClassVar[tuple[Mapping[str, object], ...]] = ({},)
+    # Whether INT64_MIN stands for a missing integer, so that no row can hold it as a value.
+    keeps_least_integer: ClassVar[bool] = False
 
     @abstractmethod
     def emit(self, rules: Rules) -> Artifact:

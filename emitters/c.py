@@ -45,6 +45,7 @@ TAKEN_MACROS = frozenset(
 ) | {"SIG_ATOMIC_MIN", "SIG_ATOMIC_MAX"}
 DEVIATIONS = {
     "2.5": "a macro stands for each category, used in a split or not",
+    "5.4": "long names of rules, features and categories are not cut to 63 letters",
     "7.2": "the addon's own stdint.h has an INT64_MIN that it takes for unsigned",
 }
 
@@ -59,6 +60,7 @@ class C(Emitter):
     scale: Sequence[str] = ()
 
     target = "c"
+    keeps_least_integer = True
     variants = ({}, {"number": "float"}, {"number": "int32"})
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.emitters.c_numbers import Format
-from mbndt.errors import EngineMissing, TargetError, shown
+from mbndt.errors import EngineFailed, EngineMissing, TargetError, shown
 from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def execute(header: str, driver: str, rows: bytes) -> bytes:
         build = [*compiler(), "-std=c99", "-O1", "driver.c", "-o", "driver"]
         status, said = call(build, name)
         if status:
-            raise RuntimeError(f"{build[0]} refuses the header:\n{said}")
+            raise EngineFailed(f"{build[0]} refuses the header: {said}")
         subprocess.run([str(folder / "driver")], cwd=folder, check=True)
         return (folder / "answers").read_bytes()
 

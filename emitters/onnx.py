@@ -57,6 +57,7 @@ class Onnx(Emitter):
     prefix: str = ""
 
     target = "onnx"
+    keeps_least_integer = True
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
         {"inputs": "columns", "number": "double"},
         {"inputs": "matrix", "number": "double"},

@@ -166,11 +166,13 @@ def compile_(
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value is not None}
     artifact = emit(load(model), target, **chosen)
-    for note in artifact.notes:
-        _note(note)
     default = None if isinstance(artifact.content, str) else Path(artifact.name + artifact.suffix)
     _write(artifact.content, output or default)
-    if default and not output and not quiet:
+    if quiet:
+        return
+    for note in artifact.notes:
+        _note(note)
+    if default and not output:
         print(default, file=sys.stderr)
 
 
@@ -205,7 +207,10 @@ def verify(
     query: Query = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run each target in its own engine and compare it with the interpreter; exit 1 if one errs."""
+    """Run each target in its own engine and compare it with the interpreter.
+
+    Exits 1 if one differs or fails, or none could be run.
+    """
     from mbndt.checkpoint import load
     from mbndt.emitters import TARGETS
     from mbndt.report import print_checks, write_checks
@@ -223,7 +228,8 @@ def verify(
         write_checks(checks, rules, json)
     if not quiet:
         print_checks(checks)
-    if any(check.mismatches for check in checks):
+    outcomes = {check.outcome for check in checks}
+    if "agrees" not in outcomes or outcomes & {"differs", "failed"}:
         raise typer.Exit(1)
 
 

@@ -7,7 +7,8 @@
     ├── OptionError       ValueError    a wrong option, target, or combination of them
     ├── TargetError       ValueError    rules that a target can't hold
     ├── OutputError       OSError       a file that can't be written
-    └── EngineMissing     RuntimeError  an engine that isn't installed here
+    ├── EngineMissing     RuntimeError  an engine that isn't installed here
+    └── EngineFailed      RuntimeError  an engine that refuses an artefact, or breaks off
 
 A message is one line: what came, what was expected, where, and the nearest valid choice.
 """
@@ -48,6 +49,10 @@ class OutputError(MbndtError, OSError):
 
 class EngineMissing(MbndtError, RuntimeError):
     """An engine that a target needs to run and that isn't installed here."""
+
+
+class EngineFailed(MbndtError, RuntimeError):
+    """An engine that refuses an artefact, or breaks off."""
 
 
 def shown(value: object, limit: int = 60) -> str:

@@ -98,13 +98,14 @@ def branches(
     values, missing = column.values[rows], column.missing[rows]
     match split:
         case NumericSplit():
-            thresholds = [part.below for part in split.intervals if part.below is not None]
             if rules.feature[split.feature].type == FeatureType.INTEGER:
                 # x < t is x < ceil(t); past the ends of int64 the comparison is constant.
-                cuts = [min(max(math.ceil(t), -INT64_MAX - 1), INT64_MAX + 1) for t in thresholds]
+                cuts = [
+                    min(max(math.ceil(t), -INT64_MAX - 1), INT64_MAX + 1) for t in split.thresholds
+                ]
                 within = np.array([cut for cut in cuts if cut <= INT64_MAX], np.int64)
             else:
-                within = np.array(thresholds, np.float64)
+                within = np.array(split.thresholds, np.float64)
             # The first interval with x < t is the number of thresholds that are <= x.
             place = np.searchsorted(within, values, side="right")
             to = np.array([part.to for part in split.intervals], np.intp)[place]

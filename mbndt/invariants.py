@@ -66,6 +66,8 @@ def check(rules: Rules) -> None:
 
 def _check_target(target: Target) -> None:
     check_text(target.name, "target.name")
+    check_text(target.unit, "target.unit", empty=True)
+    check_text(target.description, "target.description", empty=True)
     kinds: dict[TargetType, type] = {
         TargetType.STRING: str, TargetType.INTEGER: int, TargetType.BOOLEAN: bool,
     }  # fmt: skip
@@ -90,6 +92,8 @@ def _check_features(rules: Rules) -> None:
     for i, feature in enumerate(rules.features):
         where = f"features[{i}]"
         name = check_text(feature.name, f"{where}.name")
+        for key in ("label", "unit", "description"):
+            check_text(getattr(feature, key), f"{where}.{key}", empty=True)
         if name in seen:
             raise RulesError(f"{where}.name: {shown(name)} stands twice")
         if name == rules.target.name:
@@ -103,25 +107,40 @@ def _check_features(rules: Rules) -> None:
             raise RulesError(f"{where}.categories: a category stands twice")
 
 
+def _check_count(number: object, where: str) -> None:
+    if type(number) is not int or number < 0:
+        raise RulesError(f"{where}: got {shown(number)}, expected a whole number from 0")
+
+
+def _check_float(number: object, where: str) -> None:
+    # NumPy's floats are Python floats too, but print as something else.
+    if type(number) is not float or not math.isfinite(number):
+        raise RulesError(f"{where}: got {shown(number)}, expected a finite float")
+
+
 def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
+    _check_count(leaf.leaf, f"{path}.leaf")
     if rules.task == "regression":
-        if not isinstance(leaf.value, float) or not math.isfinite(leaf.value):
-            raise RulesError(f"{path}.value: got {shown(leaf.value)}, expected a finite number")
+        _check_float(leaf.value, f"{path}.value")
         if leaf.counts is not None:
             raise RulesError(f"{path}.counts: not for a regression, which has n, mean and std")
+        if leaf.n is not None:
+            _check_count(leaf.n, f"{path}.n")
         for key in ("mean", "std"):
-            number = getattr(leaf, key)
-            if number is not None and not math.isfinite(number):
-                raise RulesError(f"{path}.{key}: got {number}, expected a finite number")
+            if getattr(leaf, key) is not None:
+                _check_float(getattr(leaf, key), f"{path}.{key}")
         return
     classes = len(rules.target.classes)
     if not isinstance(leaf.value, tuple) or len(leaf.value) != classes:
         raise RulesError(f"{path}.value: expected {classes} probabilities, one a class")
     for k, p in enumerate(leaf.value):
+        _check_float(p, f"{path}.value[{k}]")
         if not 0.0 <= p <= 1.0:
             raise RulesError(f"{path}.value[{k}]: got {p}, expected a probability")
     if abs(math.fsum(leaf.value) - 1.0) > 1e-9:
         raise RulesError(f"{path}.value: sums to {math.fsum(leaf.value)!r}, expected 1")
+    for k, count in enumerate(leaf.counts or ()):
+        _check_count(count, f"{path}.counts[{k}]")
     if leaf.counts is not None and len(leaf.counts) != classes:
         raise RulesError(f"{path}.counts: got {len(leaf.counts)}, expected {classes}")
     for key in ("n", "mean", "std"):
@@ -151,8 +170,8 @@ def _check_numeric(rules: Rules, split: NumericSplit, path: str) -> None:
             continue
         if last:
             raise RulesError(f"{where}: got {interval.below}, but the last interval has none")
-        if isinstance(interval.below, float) and not math.isfinite(interval.below):
-            raise RulesError(f"{where}: got {interval.below}, expected a finite number")
+        if type(interval.below) is not int:
+            _check_float(interval.below, where)
         if feature.type != FeatureType.INTEGER and not _is_double(interval.below):
             raise RulesError(f"{where}: no double holds {interval.below}, and"
                              f" {shown(feature.name)} is {feature.type}")  # fmt: skip
@@ -201,9 +220,13 @@ def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
 
 def _check_reached(split: Split, path: str, targets: list[int]) -> None:
     named = [*targets, split.missing]
+    parts = split.intervals if isinstance(split, NumericSplit) else split.groups
+    for part in parts:
+        if part.redirected_from is not None:
+            _check_count(part.redirected_from, f"{path}: redirected_from")
     for to in named:
-        if not 0 <= to < len(split.children):
-            raise RulesError(f"{path}: child {to} is asked for, but there are"
+        if type(to) is not int or not 0 <= to < len(split.children):
+            raise RulesError(f"{path}: child {shown(to)} is asked for, but there are"
                              f" {len(split.children)} children")  # fmt: skip
     for i in range(len(split.children)):
         if i not in named:

@@ -44,7 +44,7 @@ def shorten(rules: Rules, typed: Mapping[str, Column]) -> tuple[Rules, int]:
         new = replace(old, children=tuple(node(child) for child in old.children))
         if isinstance(new, NumericSplit):
             whole = rules.feature[new.feature].type == FeatureType.INTEGER
-            before = [part.below for part in new.intervals if part.below is not None]
+            before = list(new.thresholds)
             after = _shortened(before, values[new.feature], whole)
             moved += sum(a != b for a, b in zip(before, after, strict=True))
             new = replace(new, intervals=tuple(

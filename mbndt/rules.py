@@ -122,6 +122,11 @@ class NumericSplit:
     missing: int
     children: tuple[Node, ...]
 
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """Return the intervals' ends, rising."""
+        return tuple(part.below for part in self.intervals if part.below is not None)
+
 
 @dataclass(frozen=True)
 class SetSplit:
@@ -209,6 +214,12 @@ class Rules:
         """Return the features that some split tests, in the order of `features`."""
         tested = {split.feature for split in self.splits}
         return tuple(feature for feature in self.features if feature.name in tested)
+
+    def thresholds(self, feature: Feature) -> tuple[Threshold, ...]:
+        """Return all thresholds that some split compares a feature with, rising."""
+        splits = [split for split in self.splits if split.feature == feature.name]
+        found = {t for s in splits if isinstance(s, NumericSplit) for t in s.thresholds}
+        return tuple(sorted(found))
 
     @cached_property
     def depth(self) -> int:

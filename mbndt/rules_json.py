@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
@@ -42,8 +42,17 @@ Obj = dict[str, Any]
 E = TypeVar("E", FeatureType, TargetType)
 
 
-class _Number(str):
+@dataclass(frozen=True)
+class _Number:
     """A JSON number with a fraction or an exponent, as it is written."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __float__(self) -> float:
+        return float(self.text)
 
 
 def read(text: str | bytes) -> Rules:

@@ -12,10 +12,10 @@ import numbers
 import struct
 from collections.abc import Callable
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mbndt.errors import DataError, shown
-from mbndt.rules import INT64_MAX, INT64_MIN, FeatureType
+from mbndt.rules import FeatureType
 
 Value: TypeAlias = float | int | bool | str | None
 
@@ -44,7 +44,9 @@ def is_missing(value: object) -> bool:
     """Tell whether a frame's value is missing: None, any NaN, pandas' NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, (numbers.Number, Decimal)) and bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, numbers.Number) and bool(value != value)
 
 
 def read_value(kind: FeatureType, value: object) -> Value:
@@ -97,11 +99,15 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
-def _float(value: object) -> float | None:
-    if _is_bool(value) or not isinstance(value, (numbers.Real, Decimal)):
-        return None
+def _is_number(value: object) -> bool:
+    # NumPy counts its booleans as no numbers, but its durations as integers.
+    duration = type(value).__name__ == "timedelta64"
+    return isinstance(value, (numbers.Real, Decimal)) and not _is_bool(value) and not duration
+
+
+def _float(value: Any) -> float | None:
     try:
-        return float(value)
+        return float(value) if _is_number(value) else None
     except OverflowError:
         return None
 
@@ -111,22 +117,16 @@ def _float32(value: object) -> float | None:
     return None if number is None else to_float32(number)
 
 
-def _integer(value: object) -> int | None:
-    if _is_bool(value) or not isinstance(value, (numbers.Real, Decimal)):
+def _integer(value: Any) -> int | None:
+    if not _is_number(value):
         return None
-    whole: int
     if isinstance(value, numbers.Integral):
-        whole = int(value)
-    else:
-        exact = value if isinstance(value, Decimal) else float(value)
-        if not -(2.0**64) < exact < 2.0**64 or exact != math.floor(exact):
-            return None
-        whole = math.floor(exact)
-    return whole if INT64_MIN <= whole <= INT64_MAX else None
+        value = int(value)  # NumPy's would be compared as doubles
+    return int(value) if -(2**63) <= value < 2**63 and value == math.floor(value) else None
 
 
 def _boolean(value: object) -> bool | None:
-    if _is_bool(value) or isinstance(value, (numbers.Real, Decimal)):
+    if _is_bool(value) or _is_number(value):
         return bool(value) if value in (0, 1) else None
     return None
 

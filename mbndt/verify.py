@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import assert_never
+from dataclasses import dataclass
+from typing import Literal, assert_never
 
 import numpy as np
+import numpy.typing as npt
 
 from mbndt.emitters import TARGETS, emitter, emitter_class
-from mbndt.errors import EngineMissing, OptionError, TargetError, shown
-from mbndt.interpreter import Predictions, branches
+from mbndt.errors import EngineFailed, EngineMissing, OptionError, TargetError, shown
+from mbndt.interpreter import Predictions, branches, leaf_ids
 from mbndt.rules import (
     INT64_MAX,
+    INT64_MIN,
     Feature,
     FeatureType,
     Leaf,
@@ -47,12 +49,13 @@ FLOAT_ENDS = (
 class Check:
     """The outcome for one target: rows compared, mismatches, and the first differing row.
 
-    `engine` is None and `note` says why where the target could not be run.
+    `engine` is None where the target was not run; `note` says why, or what else is to be known.
     """
 
     target: str
     options: Mapping[str, object]
-    engine: str | None
+    outcome: Literal["agrees", "differs", "failed", "refused", "not run"]
+    engine: str | None = None
     rows: int = 0
     mismatches: int = 0
     first: Mapping[str, str] | None = None
@@ -62,13 +65,6 @@ class Check:
     def title(self) -> str:
         """Return the target with the options that set it apart."""
         return " ".join([self.target, *(str(value) for value in self.options.values())])
-
-
-@dataclass
-class _Tally:
-    rows: int = 0
-    mismatches: int = 0
-    first: dict[str, str] | None = field(default=None)
 
 
 def verify(
@@ -87,6 +83,7 @@ def verify(
         raise OptionError(f"--rows: got {rows}, expected at least 1")
     tables = [boundary_rows(rules, rows, seed)]
     if table is not None and table.rows:
+        leaf_ids(rules, table)  # a table that doesn't fit is the user's error, no target's
         tables.append(table)
     return [
         check(rules, target, options, tables)
@@ -103,39 +100,67 @@ def check(
     try:
         engine = tool.engine()
         artifact = tool.emit(rules)
-        tally = _Tally()
-        for table in tables:
-            _compare(tool.expected(rules, table), tool.run(artifact, table), rules, table, tally)
     except EngineMissing as error:
-        return Check(target, options, None, note=f"not run: {error}")
+        return Check(target, options, "not run", note=str(error))
     except TargetError as error:
-        return Check(target, options, None, note=f"refused: {error}")
-    return Check(target, options, engine, tally.rows, tally.mismatches, tally.first)
+        return Check(target, options, "refused", note=str(error))
+    compared, differing, skipped = 0, 0, 0
+    first = None
+    for table in tables:
+        if tool.keeps_least_integer:
+            held = ~_holds_least_integer(rules, table)
+            skipped += int((~held).sum())
+            table = table.take(held)
+        try:
+            expected, got = tool.expected(rules, table), tool.run(artifact, table)
+            wrong = differences(expected, got)
+        except Exception as error:  # whatever an engine raises, the target has failed
+            note = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+            return Check(target, options, "failed", engine, compared, differing, first, note)
+        compared += table.rows
+        differing += int(wrong.sum())
+        if first is None and wrong.any():
+            first = _first_difference(rules, table, expected, got, int(np.argmax(wrong)))
+    note = f"{skipped} rows left out, as -2^63 stands for missing there" if skipped else ""
+    outcome: Literal["agrees", "differs"] = "differs" if differing else "agrees"
+    return Check(target, options, outcome, engine, compared, differing, first, note)
 
 
-def _compare(
-    expected: Predictions, got: Predictions, rules: Rules, table: Table, tally: _Tally
-) -> None:
-    assert len(got.leaf) == len(expected.leaf) == table.rows
-    wrong = got.leaf != expected.leaf
-    wrong |= np.fromiter(
-        (type(a) is not type(b) or a != b
-         for a, b in zip(got.prediction, expected.prediction, strict=True)),
-        np.bool_, table.rows,
-    )  # fmt: skip
+def _holds_least_integer(rules: Rules, table: Table) -> npt.NDArray[np.bool_]:
+    found = np.zeros(table.rows, np.bool_)
+    for feature in rules.used:
+        if feature.type == FeatureType.INTEGER:
+            column = table.typed(feature)
+            found |= (column.values == INT64_MIN) & ~column.missing
+    return found
+
+
+def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_]:
+    """Tell for each row [n] whether leaf, label with its type, or a probability's bits differ.
+
+    Raises `EngineFailed` where the numbers of rows differ.
+    """
+    if not len(got.leaf) == len(got.prediction) == len(expected.leaf):
+        raise EngineFailed(f"{len(got.leaf)} answers, expected {len(expected.leaf)}")
+    wrong: npt.NDArray[np.bool_] = got.leaf != expected.leaf
+    labels = zip(got.prediction, expected.prediction, strict=True)
+    wrong |= np.fromiter((type(a) is not type(b) or a != b for a, b in labels), np.bool_)
     if expected.probabilities is not None:
-        assert got.probabilities is not None
+        if got.probabilities is None:
+            raise EngineFailed("no probabilities")
         wrong |= np.any(got.probabilities != expected.probabilities, axis=1)
-    tally.rows += table.rows
-    tally.mismatches += int(wrong.sum())
-    if tally.first is None and wrong.any():
-        at = int(np.argmax(wrong))
-        row = next(iter(table.take(np.array([at])).records(rules.used)), {})
-        tally.first = {
-            "row": ", ".join(f"{shown(name)}: {shown(value)}" for name, value in row.items()),
-            "expected": _answer(expected, at),
-            "got": _answer(got, at),
-        }
+    return wrong
+
+
+def _first_difference(
+    rules: Rules, table: Table, expected: Predictions, got: Predictions, at: int
+) -> dict[str, str]:
+    row = next(iter(table.take(np.array([at])).records(rules.used)), {})
+    return {
+        "row": ", ".join(f"{shown(name)}: {shown(value)}" for name, value in row.items()),
+        "expected": _answer(expected, at),
+        "got": _answer(got, at),
+    }
 
 
 def _answer(found: Predictions, at: int) -> str:
@@ -153,7 +178,7 @@ def boundary_rows(rules: Rules, rows: int, seed: int = 0) -> Table:
     """
     draw = random.Random(seed)
     pools: Pools = {
-        feature.name: special_values(feature, _thresholds(rules, feature)) for feature in rules.used
+        feature.name: special_values(feature, rules.thresholds(feature)) for feature in rules.used
     }
     found = list(_rows_at_splits(rules, pools, draw))
     while len(found) < rows:
@@ -171,7 +196,8 @@ def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator
         if isinstance(node, Leaf):
             continue
         feature = rules.feature[node.feature]
-        for value in special_values(feature, _cuts(node)):
+        own = node.thresholds if isinstance(node, NumericSplit) else ()
+        for value in special_values(feature, own):
             yield {name: draw.choice(pool) for name, pool in pools.items()} | {node.feature: value}
         # The pool holds a value of every region, so a child that it can't reach can't be reached.
         pool = pools[node.feature]
@@ -181,16 +207,6 @@ def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator
             left = [value for value, to in zip(pool, taken.tolist(), strict=True) if to == i]
             if left:
                 work.append((child, {**pools, node.feature: left}))
-
-
-def _cuts(split: Node) -> set[Threshold]:
-    parts = split.intervals if isinstance(split, NumericSplit) else ()
-    return {part.below for part in parts if part.below is not None}
-
-
-def _thresholds(rules: Rules, feature: Feature) -> set[Threshold]:
-    own = [_cuts(split) for split in rules.splits if split.feature == feature.name]
-    return set().union(*own)
 
 
 def special_values(feature: Feature, thresholds: Collection[Threshold]) -> list[object]:

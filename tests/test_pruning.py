@@ -47,13 +47,7 @@ def strange_rows(rules, seed: int, rows: int = 4000) -> Table:
     draw = np.random.default_rng(seed)
     columns = {}
     for feature in rules.features:
-        cuts = {
-            part.below
-            for split in rules.splits
-            if isinstance(split, NumericSplit) and split.feature == feature.name
-            for part in split.intervals
-            if part.below is not None
-        }
+        cuts = rules.thresholds(feature)
         pool = special_values(feature, cuts)
         if feature.type == "float64":
             around = [cut for cut in cuts for _ in range(8)]

@@ -135,6 +135,12 @@ def test_a_deep_tree_answers_as_the_interpreter(dialect, depth):
     assert (found.engine is not None, found.mismatches) == (True, 0), found
 
 
+@pytest.mark.parametrize("dialect", [*ENGINES, "postgres", "tsql"])
+def test_path_conditions_grow_with_the_leaves_and_not_with_their_depth(dialect):
+    short, long = (len(sql(chain(depth), dialect=dialect)) for depth in (100, 400))
+    assert long < 4.5 * short
+
+
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_path_conditions_answer_as_the_interpreter(dialect, monkeypatch):
     shallow(monkeypatch)
@@ -293,8 +299,9 @@ def test_float_columns_answer_as_doubles_do():
 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "BIGINT", "DECIMAL(18, 3)"])
-def test_nan_and_null_are_missing_in_duckdb_and_other_number_columns_work(kind):
-    rules = one_split(X, [0.0, 2.0], missing=0)
+@pytest.mark.parametrize("feature", [X, Feature("x", FeatureType.FLOAT32)])
+def test_nan_and_null_are_missing_in_duckdb_and_other_number_columns_work(kind, feature):
+    rules = one_split(feature, [0.0, 2.0], missing=0)
     values = [None, -1, 0, 1, 2, 3]
     if kind in ("DOUBLE", "FLOAT"):
         values += [math.nan, -math.nan, math.inf, -math.inf]
@@ -313,8 +320,13 @@ def test_run_sends_nan_and_null_and_empty_texts_as_they_came():
     broken = replace(artifact, content=artifact.text.replace(' OR ISNAN("data"."x")', ""))
     assert broken.text != artifact.text
     assert tool.run(broken, table).leaf.tolist() == [1, 0, 1]
-    group = one_group("c", ("a",), missing=0)
-    artifact = tool.emit(group)
+    single = one_split(Feature("x", FeatureType.FLOAT32), [0.1])
+    artifact = tool.emit(single)
+    table = Table.of({"x": [0.0999999999]})  # rounds up to the float32 next to 0.1
+    assert tool.run(artifact, table).leaf.tolist() == [1]
+    broken = replace(artifact, content=re.sub(r">= 0\.\d+E0", ">= 0.1E0", artifact.text))
+    assert tool.run(broken, table).leaf.tolist() == [0]
+    artifact = tool.emit(one_group("c", ("a",), missing=0))
     table = Table.of({"c": ["", None, "a", "b"]})
     assert tool.run(artifact, table).leaf.tolist() == [0, 0, 0, 1]
     broken = replace(artifact, content=artifact.text.replace("IN ('', 'a')", "IN ('a')"))

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import chain, rule_trees, single_leaf
+from strategies import chain, regression, rule_trees, single_leaf
 
 from mbndt.emitters import TARGETS, emitter_class
 from mbndt.emitters.python import Python
 from mbndt.errors import EngineMissing, OptionError, TargetError
 from mbndt.interpreter import leaf_ids
-from mbndt.rules import Feature, FeatureType, NumericSplit
+from mbndt.rules import Feature, FeatureType
 from mbndt.table import Table
 from mbndt.verify import boundary_rows, special_values, verify
 
@@ -36,17 +36,7 @@ def test_no_random_row_finds_a_leaf_that_boundary_rows_miss(rules):
     reached = set(leaf_ids(rules, boundary_rows(rules, 1)))
     draw = np.random.default_rng(0)
     pools = {
-        feature.name: special_values(
-            feature,
-            {
-                part.below
-                for split in rules.splits
-                if isinstance(split, NumericSplit) and split.feature == feature.name
-                for part in split.intervals
-                if part.below is not None
-            },
-        )
-        for feature in rules.used
+        feature.name: special_values(feature, rules.thresholds(feature)) for feature in rules.used
     }
     rows = {
         name: [pool[i] for i in draw.integers(0, len(pool), 300)] for name, pool in pools.items()
@@ -75,7 +65,7 @@ def test_a_missing_engine_and_a_refusal_are_told_not_hidden(example, monkeypatch
 
     monkeypatch.setattr(Python, "engine", no_engine)
     (check,) = verify(example, targets=["python"], rows=1)
-    assert (check.engine, check.rows, check.note) == (None, 0, "not run: no such thing here")
+    assert (check.outcome, check.rows, check.note) == ("not run", 0, "no such thing here")
 
     def refuse(self, rules):
         raise TargetError("too odd")
@@ -83,7 +73,7 @@ def test_a_missing_engine_and_a_refusal_are_told_not_hidden(example, monkeypatch
     monkeypatch.undo()
     monkeypatch.setattr(Python, "emit", refuse)
     (check,) = verify(example, targets=["python"], rows=1)
-    assert (check.engine, check.note) == (None, "refused: too odd")
+    assert (check.outcome, check.note) == ("refused", "too odd")
 
 
 @pytest.mark.parametrize("change", ["leaf", "label", "type", "probability"])
@@ -104,8 +94,35 @@ def test_any_difference_counts(example, monkeypatch, change):
 
     monkeypatch.setattr(Python, "run", wrong)
     (check,) = verify(example, targets=["python"], rows=20)
-    assert check.mismatches == 1
+    assert (check.outcome, check.mismatches) == ("differs", 1)
     assert check.first is not None
+
+
+def test_an_engine_that_breaks_off_is_a_failure_after_all_that_was_found(example, monkeypatch):
+    run = Python.run
+
+    def breaking(self, artifact, table):
+        found = run(self, artifact, table)
+        if table.rows == 1:
+            raise TargetError("broken\noff")
+        found.leaf[3] += 1
+        return found
+
+    monkeypatch.setattr(Python, "run", breaking)
+    table = Table.of({"respiratory rate": [1], "lactate": [2], "on oxygen": [1], "AVPU": ["x"]})
+    (check,) = verify(example, table, targets=["python"], rows=20)
+    assert (check.outcome, check.mismatches) == ("failed", 1)
+    assert check.note == "TargetError: broken off"
+
+
+@pytest.mark.parametrize("target", ["c", "onnx"])
+def test_rows_with_the_integer_that_stands_for_missing_are_left_out_and_told(target):
+    rules = regression()
+    table = Table.of({"x": [0.0, 0.0, None], "n": [-(2**63), 5, None]})
+    for check in verify(rules, table, targets=[target], rows=10):
+        if check.outcome != "refused":
+            assert check.outcome == "agrees", check
+            assert check.note.startswith("1 rows left out")
 
 
 def test_data_rows_are_compared_too(example):
