@@ -99,7 +99,7 @@ def _plain(model: Model) -> dict[str, Any]:
         "rules": model.rules.to_json(),
         "history": model.history,
         "held_out": dict(model.held_out),
-        "report": dict(model.report),
+        "moved": model.moved,
     }
 
 

@@ -22,7 +22,8 @@ class MBNDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn multi-branch decision rules that tell two classes apart.
 
     `X` is a data frame or a 2-D array of n rows, raw: numbers, texts, booleans, missing values.
-    Parameters as of `mbndt train`; None leaves a preset's own. After `fit`: `rules_`, `model_`,
+    Parameters as of `mbndt train`; None leaves a preset's own, and `random_state` at 0: a fit is
+    always repeatable. After `fit`: `rules_`, `model_`,
     `classes_` [C], `n_features_in_`. Raises `DataError` (a `ValueError`) for data that don't fit.
     """
 
@@ -34,7 +35,7 @@ class MBNDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         branching: int | None = None,
         leaf_budget: float | None = None,
         restarts: int | None = None,
-        random_state: int = 0,
+        random_state: int | None = None,
         device: str | None = None,
     ) -> None:
         self.preset = preset
@@ -56,7 +57,7 @@ class MBNDTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = _table(X)
         names = ("depth", "branching", "leaf_budget", "restarts", "device")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        settings = preset(self.preset, seed=self.random_state, **given)
+        settings = preset(self.preset, seed=self.random_state or 0, **given)
         name = getattr(y, "name", None)
         target = name if isinstance(name, str) and name else "target"
         while target in table:

@@ -75,27 +75,29 @@ def leaf_ids(rules: Rules, table: Table) -> npt.NDArray[np.int64]:
 
     Raises `DataError` that names a lacking column, or the column, row and value of a wrong type.
     """
-    columns = {feature.name: table.typed(feature) for feature in rules.used}
-    found = np.empty(table.rows, np.int64)
-    work: list[tuple[Node, npt.NDArray[np.intp]]] = [(rules.root, np.arange(table.rows))]
+    return route(rules, {feature.name: table.typed(feature) for feature in rules.used}, table.rows)
+
+
+def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> npt.NDArray[np.int64]:
+    """Return the leaf id of each of n rows, [n], given the typed columns that the rules use."""
+    found = np.empty(rows, np.int64)
+    work: list[tuple[Node, npt.NDArray[np.intp]]] = [(rules.root, np.arange(rows))]
     while work:
-        node, rows = work.pop()
+        node, here = work.pop()
         if isinstance(node, Leaf):
-            found[rows] = node.leaf
+            found[here] = node.leaf
             continue
-        branch = branches(rules, node, columns[node.feature], rows)
+        branch = branches(rules, node, columns[node.feature].take(here))
         for i, child in enumerate(node.children):
-            taken = rows[branch == i]
+            taken = here[branch == i]
             if len(taken):
                 work.append((child, taken))
     return found
 
 
-def branches(
-    rules: Rules, split: NumericSplit | SetSplit, column: Column, rows: npt.NDArray[np.intp]
-) -> npt.NDArray[np.intp]:
-    """Return the child that each of the given rows goes to at one split, [len(rows)]."""
-    values, missing = column.values[rows], column.missing[rows]
+def branches(rules: Rules, split: NumericSplit | SetSplit, column: Column) -> npt.NDArray[np.intp]:
+    """Return the index of the child that each of n values goes to at one split, [n]."""
+    values, missing = column.values, column.missing
     match split:
         case NumericSplit():
             if rules.feature[split.feature].type == FeatureType.INTEGER:

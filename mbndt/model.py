@@ -14,17 +14,18 @@ from sklearn.model_selection import train_test_split
 from mbndt import __version__
 from mbndt.encoding import Encoder, Floats, fit_encoder, typed_columns
 from mbndt.errors import DataError, OptionError
-from mbndt.interpreter import leaf_ids
+from mbndt.interpreter import route
 from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths
 from mbndt.network import TrainedNetwork
 from mbndt.pruning import prune
 from mbndt.rounding import shorten
 from mbndt.rules import Feature, Leaf, Rules
 from mbndt.schema import Labels, Schema, infer_features, infer_labels, missing_rows
-from mbndt.table import Table
+from mbndt.table import Column, Table
 from mbndt.training import BalancedLogistic, Progress, Settings, train
 
 Codes = npt.NDArray[np.int64]
+Columns = dict[str, Column]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Model:
     """The trained whole: rules, and what they came from.
 
     `network` is None where no column varies; `held_out` has the figures on rows that learning did
-    not see, empty where none were held out; `report` says what learning did.
+    not see, empty where none were held out; `moved` counts the thresholds that became shorter.
     """
 
     rules: Rules
@@ -41,7 +42,7 @@ class Model:
     network: TrainedNetwork | None
     history: list[dict[str, Any]]
     held_out: Mapping[str, Any]
-    report: Mapping[str, Any]
+    moved: int
 
 
 def learn(
@@ -66,16 +67,19 @@ def learn(
     features = infer_features(table, schema, target)
     labels = infer_labels(table, target, schema)
     _check_classes(table, target, labels)
+    # All rows are typed at once, so that a wrong value is told before the long part.
+    typed = typed_columns(table, features)
     fit, held = _split(labels.codes, holdout, settings.seed)
-    model = _fit(table.take(fit), features, replace_codes(labels, fit), settings, progress)
+    some = replace(labels, codes=labels.codes[fit])
+    model = _fit(_take(typed, fit), features, some, settings, progress)
     if len(held) == 0:
         return model
-    return replace(model, held_out=evaluate(model.rules, table.take(held), labels.codes[held]))
+    held_out = evaluate(model.rules, _take(typed, held), labels.codes[held])
+    return replace(model, held_out=held_out)
 
 
-def replace_codes(labels: Labels, rows: npt.NDArray[np.intp]) -> Labels:
-    """Return the labels of some rows."""
-    return replace(labels, codes=labels.codes[rows])
+def _take(typed: Columns, rows: npt.NDArray[np.intp]) -> Columns:
+    return {name: column.take(rows) for name, column in typed.items()}
 
 
 def _with_target(table: Table, target: str, drop: bool) -> Table:
@@ -118,17 +122,16 @@ def _split(
 
 
 def _fit(
-    table: Table,
+    typed: Columns,
     features: tuple[Feature, ...],
     labels: Labels,
     settings: Settings,
     progress: Progress | None,
 ) -> Model:
-    typed = typed_columns(table, features)
     draw = np.random.default_rng(settings.seed)
     encoder, scores = fit_encoder(features, typed, labels.codes, draw)
     provenance = {
-        "learned by": f"mbndt {__version__}", "training rows": table.rows,
+        "learned by": f"mbndt {__version__}", "training rows": len(labels.codes),
         "depth": settings.depth, "branching": settings.branching, "seed": settings.seed,
     }  # fmt: skip
 
@@ -141,7 +144,7 @@ def _fit(
         share = counts[1] / sum(counts)
         root = Leaf(0, (1.0 - share, share), counts)
         rules = Rules(labels.target.name, labels.target, features, root, provenance)
-        return Model(rules, settings, encoder, None, [], {}, {"thresholds": 0, "moved": 0})
+        return Model(rules, settings, encoder, None, [], {}, 0)
 
     trained = train(
         scores,
@@ -153,8 +156,7 @@ def _fit(
     )
     rules, moved = shorten(pruned, typed)
     rules = replace(rules, provenance=provenance)
-    report = {"epochs": len(trained.history), "moved": moved}
-    return Model(rules, settings, encoder, trained.network, trained.history, {}, report)
+    return Model(rules, settings, encoder, trained.network, trained.history, {}, moved)
 
 
 def _counts(codes: Codes) -> tuple[int, int]:
@@ -162,14 +164,14 @@ def _counts(codes: Codes) -> tuple[int, int]:
     return zeros, ones
 
 
-def evaluate(rules: Rules, table: Table, codes: Codes) -> dict[str, Any]:
-    """Return the figures of rules on rows [n] whose class indices are `codes` [n]: balanced
-    accuracy with a 95 % interval, accuracy, mean path length, leaves.
+def evaluate(rules: Rules, typed: Columns, codes: Codes) -> dict[str, Any]:
+    """Return the figures of rules on rows, given as typed columns, whose class indices are
+    `codes` [n]: balanced accuracy with a 95 % interval, accuracy, mean path length, leaves.
     """
-    leaf = leaf_ids(rules, table)
+    leaf = route(rules, typed, len(codes))
     got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
     return {
-        "rows": table.rows,
+        "rows": len(codes),
         "balanced_accuracy": balanced_accuracy(codes, got),
         "balanced_accuracy_95": list(balanced_interval(codes, got)),
         "accuracy": float(np.mean(got == codes)),

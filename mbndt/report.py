@@ -81,7 +81,7 @@ def print_model(model: Model, path: Path) -> None:
     console = _console()
     count = sizes(model.rules)
     summary = ", ".join(f"{number} {name}" for name, number in count.items())
-    console.print(f"{path}: {summary}; {model.report['moved']} thresholds moved to short decimals")
+    console.print(f"{path}: {summary}; {model.moved} thresholds moved to short decimals")
     if model.held_out:
         console.print(held_out_line(model))
 

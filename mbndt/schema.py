@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,10 @@ class Schema:
             isinstance(item, dict) and isinstance(item.get("name"), str) for item in listed
         ):
             raise OptionError(f"{source}: features: expected a list of objects with a 'name'")
+        names = [item["name"] for item in listed]
+        for name in names:
+            if names.count(name) > 1:
+                raise OptionError(f"{source}: features: {shown(name)} stands twice")
         target = found.get("target")
         if target is not None and not isinstance(target, dict):
             raise OptionError(f"{source}: target: expected an object")
@@ -82,6 +86,8 @@ def infer_features(table: Table, schema: Schema, target: str) -> tuple[Feature, 
     """
     for name in schema.features:
         table.column(name)
+        if name == target:
+            raise OptionError(f"schema: features: {shown(name)} is the target")
     return tuple(
         _feature(table, name, schema.features.get(name, {}))
         for name in table.columns
@@ -242,4 +248,6 @@ def _target(name: str, kind: FeatureType, values: Iterable[Label], schema: Schem
         **(schema.target or {}),
     }
     target = read_target(entry, "classification")
-    return replace(target, name=name)
+    if target.name != name:
+        raise OptionError(f"schema: target.name: got {shown(target.name)}, expected {shown(name)}")
+    return target

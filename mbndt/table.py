@@ -38,15 +38,22 @@ class Column:
     values: Array
     missing: npt.NDArray[np.bool_]
 
+    def take(self, rows: npt.NDArray[np.intp]) -> Column:
+        """Return the values of some rows."""
+        return Column(self.values[rows], self.missing[rows])
+
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length. `text` says that cells are a CSV's texts."""
+    """Named columns of equal length. `text` says that cells are a CSV's texts; `numbers` has the
+    rows' numbers in the source, counted from 1, where they aren't all there (None).
+    """
 
     columns: Mapping[str, Sequence[Any] | Array]
     rows: int
     text: bool = False
     source: str = "data"
+    numbers: npt.NDArray[np.intp] | None = None
 
     @classmethod
     def of(cls, data: object) -> Table:
@@ -57,7 +64,9 @@ class Table:
         """
         if isinstance(data, Table):
             return data
-        names = [*data] if isinstance(data, Mapping) else list(getattr(data, "columns", []))
+        keys = [*data] if isinstance(data, Mapping) else list(getattr(data, "columns", []))
+        # pandas numbers the columns of a frame made from an array.
+        names = [str(key) if isinstance(key, int) else key for key in keys]
         if isinstance(data, np.ndarray) and data.ndim == 2:
             columns = {f"x{i}": data[:, i] for i in range(data.shape[1])}
             return cls(columns, len(data))
@@ -66,7 +75,7 @@ class Table:
             raise DataError(f"data: got {type(data).__name__}, expected a data frame,"
                             " a mapping of columns, or a 2-D array")  # fmt: skip
         _check_names(names, "data")
-        columns = {name: _array(data[name]) for name in names}
+        columns = {name: _array(data[key]) for name, key in zip(names, keys, strict=True)}
         lengths = {name: len(column) for name, column in columns.items()}
         rows = next(iter(lengths.values())) if lengths else len(data)  # type: ignore[arg-type]
         for name, length in lengths.items():
@@ -104,14 +113,15 @@ class Table:
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
         columns: dict[str, Array] = {n: _array(c)[index] for n, c in self.columns.items()}
-        return Table(columns, len(index), self.text, self.source)
+        numbers = index + 1 if self.numbers is None else self.numbers[index]
+        return Table(columns, len(index), self.text, self.source, numbers)
 
     def without(self, names: Sequence[str]) -> Table:
         """Return the table without the named columns; raises `DataError` for an unknown one."""
         for name in names:
             self.column(name)
         kept = {name: column for name, column in self.columns.items() if name not in names}
-        return Table(kept, self.rows, self.text, self.source)
+        return Table(kept, self.rows, self.text, self.source, self.numbers)
 
     def column(self, name: str) -> Sequence[Any] | Array:
         """Return a column as it came; raises `DataError` that names a lacking one."""
@@ -147,7 +157,8 @@ class Table:
         return _column(feature, found)
 
     def misfit(self, name: str, row: int, error: DataError) -> DataError:
-        """Return `error` with its place: source, column, and row counted from 1."""
+        """Return `error` with its place: source, column, and the row's number in the source."""
+        row = row if self.numbers is None else int(self.numbers[row - 1])
         return DataError(f"{self.source}: column {shown(name)}, row {row}: {error}")
 
 
@@ -204,8 +215,14 @@ def _numeric(feature: Feature, values: Array) -> Column:
 
 def _array(column: Any) -> Array:
     """Return a frame's column as an array: numbers as they are, all else as objects."""
+    if np.ma.isMaskedArray(column) and np.any(column.mask):
+        array = np.asarray(column.data).astype(object)
+        array[np.ma.getmaskarray(column)] = None
+        return array
     if isinstance(getattr(column, "dtype", None), np.dtype):
         return np.asarray(column)
+    if isinstance(column, str) or not hasattr(column, "__iter__"):
+        raise DataError(f"data: got {shown(column)}, expected a column of values")
     values = column.to_list() if hasattr(column, "to_list") else list(column)
     array = np.empty(len(values), object)
     array[:] = values
@@ -279,15 +296,5 @@ def _read_duckdb(path: Path, database: str, query: str, parameters: list[str]) -
             found = cursor.fetchnumpy()
     except duckdb.Error as error:
         raise DataError(f"{path}: {' '.join(str(error).split())}") from None
-    columns = {name: _unmasked(column) for name, column in found.items()}
+    columns = {name: _array(column) for name, column in found.items()}
     return Table(columns, len(next(iter(columns.values()), [])), source=str(path))
-
-
-def _unmasked(column: Any) -> Array:
-    if not np.ma.isMaskedArray(column):
-        return _array(column)
-    if not np.any(column.mask):
-        return np.asarray(column.data)
-    array = _array(column.data).astype(object)
-    array[np.ma.getmaskarray(column)] = None
-    return array

@@ -64,10 +64,10 @@ class Settings:
         for option, low, high in (
             ("depth", 1, 4), ("branching", 2, 16), ("restarts", 1, 1000), ("seed", 0, 2**31),
         ):  # fmt: skip
-            if not low <= getattr(self, option) <= high:
-                raise OptionError(f"--{option}: got {getattr(self, option)},"
+            if type(getattr(self, option)) is not int or not low <= getattr(self, option) <= high:
+                raise OptionError(f"--{option}: got {shown(getattr(self, option))},"
                                   f" expected {low} to {high}")  # fmt: skip
-        if not self.leaf_budget >= 1:
+        if not isinstance(self.leaf_budget, (int, float)) or not self.leaf_budget >= 1:
             raise OptionError(f"--leaf-budget: got {self.leaf_budget}, expected at least 1")
         if self.device not in ("cpu", "cuda"):
             raise OptionError(f"--device: got {shown(self.device)}, expected 'cpu' or 'cuda'")
@@ -180,7 +180,7 @@ def _early_stopping_split(
 def batch_size(rows: int) -> int:
     """Return the mini-batch size for n training rows (paper, not tuned)."""
     target = 256 if rows < 10_000 else 512 if rows < 100_000 else 1024
-    return min(max(16, min(target, max(16, rows // 12))), 4096, rows)
+    return min(max(16, min(target, rows // 12)), rows)
 
 
 def _by_loss(loss: Tensor, score: Tensor) -> Tensor:

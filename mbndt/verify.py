@@ -202,7 +202,7 @@ def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator
         # The pool holds a value of every region, so a child that it can't reach can't be reached.
         pool = pools[node.feature]
         column = Table.of({feature.name: pool}).typed(feature)
-        taken = branches(rules, node, column, np.arange(len(pool)))
+        taken = branches(rules, node, column)
         for i, child in enumerate(node.children):
             left = [value for value, to in zip(pool, taken.tolist(), strict=True) if to == i]
             if left:

@@ -21,7 +21,7 @@ from mbndt.emitters.base import (
 )
 from mbndt.errors import OptionError
 from mbndt.interpreter import _branch
-from mbndt.rules import Feature, FeatureType, NumericSplit
+from mbndt.rules import Feature, FeatureType, NumericSplit, walk
 from mbndt.values import read_value
 from mbndt.verify import special_values
 
@@ -126,8 +126,11 @@ def test_neighbouring_ranges_with_one_child_are_merged(example):
 
 
 @given(rule_trees(depth=5), st.integers(1, 3))
-def test_pieces_start_at_multiples_of_the_depth(rules, depth):
-    found = pieces(rules.root, depth)
-    assert next(iter(found.values())) is rules.root
-    for node in found.values():
-        assert node is rules.root or node in rules.splits
+def test_pieces_are_the_splits_at_multiples_of_the_depth(rules, depth):
+    found = [id(node) for node in pieces(rules.root, depth).values()]
+    expected = [
+        id(node)
+        for path, _, node in walk(rules.root)
+        if path == "root" or (path.count("children") % depth == 0 and node in rules.splits)
+    ]
+    assert found == expected

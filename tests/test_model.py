@@ -6,10 +6,12 @@ from drawn_tables import mixed_table
 from sklearn.metrics import balanced_accuracy_score
 
 from mbndt.checkpoint import save
+from mbndt.encoding import typed_columns
 from mbndt.errors import DataError, OptionError
 from mbndt.interpreter import predict
 from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths, wilson
 from mbndt.model import evaluate, learn
+from mbndt.schema import Schema
 from mbndt.table import Table
 from mbndt.training import batch_size, preset
 
@@ -30,7 +32,7 @@ def test_evaluate_agrees_with_scikit_learn():
     table = mixed_table(300, seed=1)
     rules = learn(table, "y", FAST).rules
     codes = np.array([rules.target.classes.index(label) for label in table.column("y")])
-    found = evaluate(rules, table, codes)
+    found = evaluate(rules, typed_columns(table, rules.features), codes)
     labels = predict(rules, table).prediction
     assert found["balanced_accuracy"] == pytest.approx(
         balanced_accuracy_score(list(table.column("y")), labels)
@@ -98,6 +100,13 @@ def test_strange_columns_give_a_tree(column):
 def test_a_table_that_cant_be_learned_from_is_refused(columns, message):
     with pytest.raises(DataError, match=message):
         learn(Table.of(columns), "y", FAST)
+
+
+def test_a_wrong_value_is_named_by_its_row_in_the_file():
+    columns = {"x": [1.0] * 89 + ["n/a"], "y": [None, None, *["a", "b"] * 44]}
+    schema = Schema.of({"features": [{"name": "x", "type": "float64"}]}, "s")
+    with pytest.raises(DataError, match="column 'x', row 90: got 'n/a'"):
+        learn(Table.of(columns), "y", FAST, schema=schema, holdout=0.3, drop_missing_target=True)
 
 
 def test_rows_without_a_target_are_dropped_on_request():

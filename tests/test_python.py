@@ -57,7 +57,8 @@ def test_a_regression_gives_its_number():
 anything = st.one_of(
     st.none(), st.floats(), st.integers(-(2**64), 2**64), st.booleans(), st.text(max_size=3),
     st.sampled_from(["a", "b", "é", "1", np.float32(0.1), np.int8(1), np.bool_(True), pd.NA, pd.NaT,
-                     np.float64("nan"), b"a", 1j, [1]]),
+                     np.float64("nan"), np.uint64(2**63 - 1), np.timedelta64(1, "s"), b"a",
+                     1j, [1]]),
 )  # fmt: skip
 
 

@@ -163,10 +163,18 @@ def test_a_lacking_column_names_the_nearest():
         Table.of({"age": [1]}).column("agee")
 
 
+def test_masked_arrays_keep_their_gaps_and_numbered_columns_get_names():
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    assert plain(Table.of({"x": masked}), "float64") == [1.0, None]
+    assert list(Table.of(pd.DataFrame(np.zeros((2, 2)))).columns) == ["0", "1"]
+
+
 def test_unequal_columns_and_strange_data_are_refused():
     with pytest.raises(DataError, match="has 2 rows, expected 1"):
         Table.of({"a": [1], "b": [1, 2]})
     with pytest.raises(DataError, match="expected a data frame"):
         Table.of(3)
+    with pytest.raises(DataError, match="a column of values"):
+        Table.of({"a": [1, 2], "b": 3})
     with pytest.raises(DataError, match="stands twice"):
         Table.of(pd.DataFrame([[1, 2]], columns=["a", "a"]))

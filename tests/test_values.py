@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from mbndt.errors import DataError
 from mbndt.values import is_missing, read_cell, read_value, to_float32
 
-MISSING = [None, float("nan"), np.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan")]
+MISSING = [
+    None,
+    float("nan"),
+    np.nan,
+    np.float32("nan"),
+    pd.NA,
+    pd.NaT,
+    Decimal("nan"),
+    Decimal("sNaN"),
+]
 TYPES = ["float64", "float32", "integer", "boolean", "category"]
 
 
@@ -62,6 +71,8 @@ def test_a_value_of_the_type_is_read(kind, value, read):
         ("float64", "1"), ("float64", True), ("float64", np.bool_(True)), ("float64", 1j),
         ("float64", 10**400), ("float64", b"1"), ("float64", [1]),
         ("float32", "x"), ("float32", False),
+        ("integer", Fraction(2 * 10**17 + 1, 2)), ("integer", np.timedelta64(1, "s")),
+        ("float64", np.timedelta64(1, "s")),
         ("integer", 3.5), ("integer", True), ("integer", "3"), ("integer", 2**63),
         ("integer", 1e300), ("integer", float("inf")), ("integer", np.uint64(2**63)),
         ("boolean", 2), ("boolean", "true"), ("boolean", 0.5), ("boolean", -1),
