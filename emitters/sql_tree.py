@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # Engines limit the depth of an expression, to 1,000 at the least; longer chains are halved.
 MAX_CHAIN = 256
-FLOATS = (FeatureType.FLOAT64, FeatureType.FLOAT32)
 
 
 def quoted(name: str) -> exp.Identifier:
@@ -122,7 +121,8 @@ class Writer:
         """
         feature, x = self.rules.feature[name], column(name, self.table)
         tests: list[Expr] = []
-        is_nan = self.words.is_nan(x) if feature.type in FLOATS else []
+        # Of integers too: engines and frames hold those with gaps as doubles.
+        is_nan = self.words.is_nan(x) if feature.type.numeric else []
         if arm.missing:
             tests += [exp.Is(this=x, expression=exp.Null()), *is_nan]
         # Engines take NaN to be above all numbers; here no arm before has taken it.

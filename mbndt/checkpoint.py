@@ -68,10 +68,12 @@ def _rules_record(path: Path) -> bytes:
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model file, whole or not at all; raises `OutputError` that names it.
+    """Write a model file, whole or not at all; raises `OutputError` that names it."""
+    write_whole(Path(path), model_bytes(model))
 
-    The same model gives the same bytes.
-    """
+
+def model_bytes(model: Model) -> bytes:
+    """Return the content of a model file; the same model gives the same bytes."""
     import torch
 
     # Through memory, as torch names the zip's folder after the file it writes to.
@@ -81,7 +83,7 @@ def save(model: Model, path: str | Path) -> None:
         folder = archive.infolist()[0].filename.split("/")[0]
         # A ZipInfo of our own has a fixed date.
         archive.writestr(zipfile.ZipInfo(folder + RECORD), model.rules.to_json())
-    write_whole(Path(path), memory.getvalue())
+    return memory.getvalue()
 
 
 def _plain(model: Model) -> dict[str, Any]:

@@ -5,6 +5,8 @@ Every error that a user can cause is one line on stderr, `mbndt: error: …`, an
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,7 +24,6 @@ MESSAGE_LIMIT = 2000
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="A compiler for decision rules that people can follow and machines can run.",
@@ -37,6 +38,10 @@ Output = Annotated[Path | None, typer.Option("-o", "--output-file", help="- is s
 
 def main() -> NoReturn:
     """Run the command line and exit: 0 done, 1 mismatch, 2 an error of the user's, 130 stopped."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -45,14 +50,21 @@ def main() -> NoReturn:
     except typer.Abort:
         code = 130
     except BrokenPipeError:  # the reader of our output went away
-        sys.stderr.close()
-        code = 0
+        code = _let_go(0)
+    except OSError as error:
+        code = _let_go(_failed(f"stdout: can't be written: {error.strerror or error}"))
     except Exception as error:
         # What typer raises for wrong options, whichever release of click it stands on.
         if not hasattr(error, "format_message"):
             raise
         code = _failed(error.format_message())
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _let_go(code: int) -> int:
+    """Keep the interpreter from writing to a broken stdout once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _failed(message: str) -> int:
@@ -106,7 +118,8 @@ def train(
     from mbndt.table import Table
     from mbndt.writing import check_writable
 
-    check_writable(output)
+    if str(output) != "-":
+        check_writable(output)
     declared = Schema.read(schema) if schema else None
     table = Table.read(data, query)
     if target not in table:
@@ -114,9 +127,13 @@ def train(
                           f"{nearest(target, table.columns)}")  # fmt: skip
     if target in (exclude or []):
         raise OptionError(f"--exclude: {shown(target)} is the target")
+    for name in exclude or []:
+        if name not in table:
+            raise OptionError(f"--exclude: {data} has no column {shown(name)}"
+                              f"{nearest(name, table.columns)}")  # fmt: skip
     table = table.without(exclude or [])
     from mbndt import training
-    from mbndt.checkpoint import save
+    from mbndt.checkpoint import model_bytes
     from mbndt.model import learn
     from mbndt.report import print_model, progress_bar
 
@@ -131,8 +148,12 @@ def train(
             table, target, settings, schema=declared, holdout=holdout,
             drop_missing_target=drop_missing_target, progress=progress,
         )  # fmt: skip
-    save(model, output)
-    if not quiet:
+    _write(model_bytes(model), output)
+    if quiet:
+        return
+    if model.dropped:
+        _note(f"{model.dropped} rows without a value of {shown(target)} were left out")
+    if str(output) != "-":
         print_model(model, output)
 
 
@@ -187,7 +208,9 @@ def _write(content: str | bytes, path: Path | None) -> None:
 
 
 @app.command()
-def predict(model: Model, data: Data, output: Output = None, query: Query = None) -> None:
+def predict(
+    model: Model, data: Data, output: Output = None, query: Query = None, quiet: Quiet = False
+) -> None:
     """Answer the rows of a table, as a CSV."""
     from mbndt.checkpoint import load
     from mbndt.report import predictions_csv
@@ -213,20 +236,20 @@ def verify(
     """
     from mbndt.checkpoint import load
     from mbndt.emitters import TARGETS
-    from mbndt.report import print_checks, write_checks
+    from mbndt.report import checks_json, print_checks
     from mbndt.table import Table
     from mbndt.verify import verify as run
     from mbndt.writing import check_writable
 
     chosen = [t for word in target or ["all"] for t in (TARGETS if word == "all" else [word])]
-    if json:
+    if json and str(json) != "-":
         check_writable(json)
     rules: Rules = load(model)
     table: Table | None = Table.read(data, query) if data else None
     checks = run(rules, table, targets=list(dict.fromkeys(chosen)), rows=rows)
     if json:
-        write_checks(checks, rules, json)
-    if not quiet:
+        _write(checks_json(checks, rules), json)
+    if not quiet and str(json) != "-":
         print_checks(checks)
     outcomes = {check.outcome for check in checks}
     if "agrees" not in outcomes or outcomes & {"differs", "failed"}:
@@ -234,12 +257,14 @@ def verify(
 
 
 @app.command()
-def show(model: Model) -> None:
+def show(model: Model, quiet: Quiet = False) -> None:
     """Print the rules as an outline, with their measures."""
     from mbndt.checkpoint import load
     from mbndt.report import print_rules
 
-    print_rules(load(model))
+    rules = load(model)
+    if not quiet:
+        print_rules(rules)
 
 
 if __name__ == "__main__":

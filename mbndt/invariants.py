@@ -38,7 +38,7 @@ def check_text(text: object, where: str, *, empty: bool = False) -> str:
 def check(rules: Rules) -> None:
     """Raise `RulesError` that starts with the node's path or the key if an invariant is broken."""
     check_text(rules.name, "name")
-    _check_target(rules.target)
+    check_target(rules.target)
     _check_features(rules)
     ids = 0
     for count, (path, depth, node) in enumerate(walk(rules.root), start=1):
@@ -64,7 +64,8 @@ def check(rules: Rules) -> None:
                 _check_reached(node, path, [group.to for group in node.groups] + unseen)
 
 
-def _check_target(target: Target) -> None:
+def check_target(target: Target) -> None:
+    """Raise `RulesError` that starts with the key unless a target is valid by itself."""
     check_text(target.name, "target.name")
     check_text(target.unit, "target.unit", empty=True)
     check_text(target.description, "target.description", empty=True)
@@ -91,20 +92,25 @@ def _check_features(rules: Rules) -> None:
     seen: set[str] = set()
     for i, feature in enumerate(rules.features):
         where = f"features[{i}]"
-        name = check_text(feature.name, f"{where}.name")
-        for key in ("label", "unit", "description"):
-            check_text(getattr(feature, key), f"{where}.{key}", empty=True)
-        if name in seen:
-            raise RulesError(f"{where}.name: {shown(name)} stands twice")
-        if name == rules.target.name:
-            raise RulesError(f"{where}.name: {shown(name)} is the target's name")
-        seen.add(name)
-        if feature.categories and feature.type != FeatureType.CATEGORY:
-            raise RulesError(f"{where}.categories: not for a feature of type {feature.type}")
-        for k, category in enumerate(feature.categories):
-            check_text(category, f"{where}.categories[{k}]")
-        if len(set(feature.categories)) < len(feature.categories):
-            raise RulesError(f"{where}.categories: a category stands twice")
+        check_feature(feature, where)
+        if feature.name in seen:
+            raise RulesError(f"{where}.name: {shown(feature.name)} stands twice")
+        if feature.name == rules.target.name:
+            raise RulesError(f"{where}.name: {shown(feature.name)} is the target's name")
+        seen.add(feature.name)
+
+
+def check_feature(feature: Feature, where: str) -> None:
+    """Raise `RulesError` that starts with `where` unless a feature is valid by itself."""
+    check_text(feature.name, f"{where}.name")
+    for key in ("label", "unit", "description"):
+        check_text(getattr(feature, key), f"{where}.{key}", empty=True)
+    if feature.categories and feature.type != FeatureType.CATEGORY:
+        raise RulesError(f"{where}.categories: not for a feature of type {feature.type}")
+    for k, category in enumerate(feature.categories):
+        check_text(category, f"{where}.categories[{k}]")
+    if len(set(feature.categories)) < len(feature.categories):
+        raise RulesError(f"{where}.categories: a category stands twice")
 
 
 def _check_count(number: object, where: str) -> None:

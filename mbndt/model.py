@@ -33,7 +33,8 @@ class Model:
     """The trained whole: rules, and what they came from.
 
     `network` is None where no column varies; `held_out` has the figures on rows that learning did
-    not see, empty where none were held out; `moved` counts the thresholds that became shorter.
+    not see, empty where none were held out; `moved` counts the thresholds that became shorter,
+    `dropped` the rows left out as they lacked a target.
     """
 
     rules: Rules
@@ -43,6 +44,7 @@ class Model:
     history: list[dict[str, Any]]
     held_out: Mapping[str, Any]
     moved: int
+    dropped: int = 0
 
 
 def learn(
@@ -63,6 +65,7 @@ def learn(
     if not 0.0 <= holdout < 1.0:
         raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
     schema = schema or Schema()
+    before = table.rows
     table = _with_target(table, target, drop_missing_target)
     features = infer_features(table, schema, target)
     labels = infer_labels(table, target, schema)
@@ -72,6 +75,7 @@ def learn(
     fit, held = _split(labels.codes, holdout, settings.seed)
     some = replace(labels, codes=labels.codes[fit])
     model = _fit(_take(typed, fit), features, some, settings, progress)
+    model = replace(model, dropped=before - table.rows)
     if len(held) == 0:
         return model
     held_out = evaluate(model.rules, _take(typed, held), labels.codes[held])

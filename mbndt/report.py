@@ -18,7 +18,6 @@ from rich.tree import Tree
 
 from mbndt.metrics import sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
-from mbndt.writing import write_whole
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -27,9 +26,21 @@ if TYPE_CHECKING:
     from mbndt.verify import Check
 
 
+class _Console(Console):
+    """A console that leaves a broken pipe to the command line."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console() -> Console:
     # Piped output is never folded to a terminal's width.
-    return Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, markup=False)
+    return _Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, markup=False)
+
+
+def printable(text: str) -> str:
+    """Return a text whose control characters, which could drive a terminal, stand as escapes."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shown_label(value: object) -> str:
@@ -115,19 +126,19 @@ def print_checks(checks: Sequence[Check]) -> None:
             console.print(f"{check.title}: {name}: {text}")
 
 
-def write_checks(checks: Sequence[Check], rules: Rules, path: Path) -> None:
-    """Write the outcome of a verification as JSON."""
+def checks_json(checks: Sequence[Check], rules: Rules) -> str:
+    """Return the outcome of a verification as JSON."""
     document = {
         "rules": rules.fingerprint,
         "checks": [vars(check) | {"options": dict(check.options)} for check in checks],
     }
-    write_whole(path, json.dumps(document, indent=1) + "\n")
+    return json.dumps(document, indent=1) + "\n"
 
 
 def print_rules(rules: Rules) -> None:
     """Print rules as an outline with their measures."""
     console = _console()
-    console.print(Text(f"{rules.name}: {rules.task} of {rules.target.name}"))
+    console.print(Text(printable(f"{rules.name}: {rules.task} of {rules.target.name}")))
     console.print(Text(", ".join(f"{number} {name}" for name, number in sizes(rules).items())
                        + f", depth {rules.depth}, SHA-256 {rules.fingerprint}"))  # fmt: skip
     with deep_recursion():
@@ -138,13 +149,13 @@ def print_rules(rules: Rules) -> None:
 
 def _title(rules: Rules, node: Node) -> Text:
     if isinstance(node, Leaf):
-        label = Text(f"{shown_label(rules.label(node))}", style="bold")
+        label = Text(printable(shown_label(rules.label(node))), style="bold")
         if isinstance(node.value, tuple):
             label.append(f" {max(node.value):.3f}", style="not bold")
         size = "" if node.size is None else f", n {node.size}"
         return label.append(f" (leaf {node.leaf}{size})", style="dim not bold")
     feature = rules.feature[node.feature]
-    return Text(f"{feature.name}{f' [{feature.unit}]' if feature.unit else ''}")
+    return Text(printable(feature.name + (f" [{feature.unit}]" if feature.unit else "")))
 
 
 def _grow(rules: Rules, node: Node, tree: Tree) -> None:

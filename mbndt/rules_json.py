@@ -275,7 +275,8 @@ def _texts(obj: Obj, path: str, keys: tuple[str, ...]) -> dict[str, str]:
 
 def _choice(kind: type[E], item: object, path: str) -> E:
     if not isinstance(item, str) or item not in list(kind):
-        raise RulesError(f"{path}: got {shown(item)}{nearest(str(item), kind)}")
+        known = [choice.value for choice in kind]
+        raise RulesError(f"{path}: got {shown(item)}{nearest(str(item), known)}")
     return kind(item)
 
 

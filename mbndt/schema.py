@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.errors import DataError, OptionError, nearest, shown
+from mbndt.invariants import check_feature, check_target
 from mbndt.rules import Feature, FeatureType, Label, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
 from mbndt.table import Table
@@ -50,7 +51,7 @@ class Schema:
             found = tomllib.loads(text) if toml else json.loads(text)
         except OSError as error:
             raise OptionError(f"--schema: {path}: {error.strerror}") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise OptionError(f"--schema: {path}: {error}") from None
         return cls.of(found, f"--schema: {path}")
 
@@ -105,7 +106,12 @@ def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
         ).value
     if entry["type"] == FeatureType.CATEGORY and "categories" not in entry:
         entry["categories"] = _categories(table, name)
-    return read_feature(entry, f"{table.source}: column {shown(name)}")
+    where = (
+        f"schema: feature {shown(name)}" if declared else f"{table.source}: column {shown(name)}"
+    )
+    feature = read_feature(entry, where)
+    check_feature(feature, where)
+    return feature
 
 
 def _categories(table: Table, name: str) -> list[str]:
@@ -199,7 +205,12 @@ def missing_rows(table: Table, name: str) -> npt.NDArray[np.bool_]:
     """Tell for each row whether its target is missing, [n]."""
     column = table.column(name)
     if table.text:
-        return np.fromiter((not cell.strip() for cell in column), np.bool_, table.rows)
+        # In a column of numbers nan is missing; elsewhere it is a text like any other.
+        blank = np.fromiter((not cell.strip() for cell in column), np.bool_, table.rows)
+        nan = np.fromiter((cell.strip().lower() == "nan" for cell in column), np.bool_, table.rows)
+        others = [cell for cell, gap in zip(column, blank | nan, strict=True) if not gap]
+        numbers = others and all(_is_cell(FeatureType.FLOAT64, cell) for cell in others)
+        return blank | nan if numbers else blank
     return np.fromiter((is_missing(v) or v == "" for v in column), np.bool_, table.rows)
 
 
@@ -248,6 +259,7 @@ def _target(name: str, kind: FeatureType, values: Iterable[Label], schema: Schem
         **(schema.target or {}),
     }
     target = read_target(entry, "classification")
+    check_target(target)
     if target.name != name:
         raise OptionError(f"schema: target.name: got {shown(target.name)}, expected {shown(name)}")
     return target

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class Table:
         if query is not None:
             raise DataError(f"{path}: --query is for DuckDB and SQLite files")
         if head.startswith(b"PAR1"):
-            return _read_duckdb(path, ":memory:", "SELECT * FROM read_parquet(?)", [str(path)])
+            return _read_duckdb(path, ":memory:", "SELECT * FROM read_parquet(?)", [_no_glob(path)])
         return _read_csv(path, head.startswith(b"\x1f\x8b"))
 
     def __contains__(self, name: object) -> bool:
@@ -286,14 +287,27 @@ def _read_database(path: Path, query: str, *, sqlite: bool) -> Table:
     return Table(columns, len(rows), source=str(path))
 
 
+def _no_glob(path: Path) -> str:
+    """Return a path in which DuckDB sees no pattern."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
 def _read_duckdb(path: Path, database: str, query: str, parameters: list[str]) -> Table:
     import duckdb
 
     try:
         with duckdb.connect(database, read_only=database != ":memory:") as connection:
             cursor = connection.execute(query, parameters)
-            _check_names([entry[0] for entry in cursor.description or []], str(path))
-            found = cursor.fetchnumpy()
+            if cursor is None or cursor.description is None:
+                raise DataError(f"{path}: --query: got {shown(query)}, expected a SELECT")
+            _check_names([entry[0] for entry in cursor.description], str(path))
+            # What NumPy has no type for comes as doubles, which lose the last digits.
+            kinds = [str(entry[1]) for entry in cursor.description]
+            wide = [i for i, kind in enumerate(kinds) if kind.startswith(("HUGE", "UHUGE", "DEC"))]
+            found: dict[str, Any] = dict(cursor.fetchnumpy())
+            if wide:
+                names, rows = list(found), connection.execute(query, parameters).fetchall()
+                found |= {names[i]: [row[i] for row in rows] for i in wide}
     except duckdb.Error as error:
         raise DataError(f"{path}: {' '.join(str(error).split())}") from None
     columns = {name: _array(column) for name, column in found.items()}

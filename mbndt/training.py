@@ -67,7 +67,7 @@ class Settings:
             if type(getattr(self, option)) is not int or not low <= getattr(self, option) <= high:
                 raise OptionError(f"--{option}: got {shown(getattr(self, option))},"
                                   f" expected {low} to {high}")  # fmt: skip
-        if not isinstance(self.leaf_budget, (int, float)) or not self.leaf_budget >= 1:
+        if not isinstance(self.leaf_budget, (int, float)) or not 1 <= self.leaf_budget < np.inf:
             raise OptionError(f"--leaf-budget: got {self.leaf_budget}, expected at least 1")
         if self.device not in ("cpu", "cuda"):
             raise OptionError(f"--device: got {shown(self.device)}, expected 'cpu' or 'cuda'")

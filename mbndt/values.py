@@ -92,7 +92,8 @@ def wrong_value(kind: FeatureType, value: object) -> DataError:
 
 
 def _plain(value: object) -> object:
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
+    return value.item() if scalar and hasattr(value, "item") else value
 
 
 def _is_bool(value: object) -> bool:

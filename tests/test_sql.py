@@ -745,3 +745,12 @@ def test_run_names_a_value_of_the_wrong_type_and_takes_texts_of_a_csv(dialect):
     found = tool.run(artifact, Table({"row": ["2", "3.0", "", "nan"]}, 4, text=True))
     assert found.leaf.tolist() == [0, 1, 1, 1]
     assert tool.run(artifact, Table.of({"row": []})).probabilities.shape == (0, 2)
+
+
+def test_an_integer_column_that_holds_doubles_knows_nan_for_missing(example):
+    rows = "(9e0, 1e0, true, 'alert'), ('nan', 3e0, true, 'alert'), (NULL, 1e0, true, 'alert')"
+    names = ", ".join(f'"{feature.name}"' for feature in example.features)
+    with duckdb.connect() as engine:
+        engine.execute(f"CREATE TABLE data AS SELECT * FROM (VALUES {rows}) AS v({names})")
+        found = engine.execute(emit(example, "sql").text).fetchnumpy()
+    assert found["leaf"].tolist() == [0, 2, 1]

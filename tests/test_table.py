@@ -150,6 +150,28 @@ def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
         Table.read(tmp_path / "t.parquet", query)
 
 
+def test_wide_numbers_keep_their_digits(tmp_path):
+    values = "(9007199254740993::HUGEINT, 9007199254740993::DECIMAL(18, 0)), (NULL, NULL)"
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
+        base.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {values}) AS v(h, d)")
+    table = Table.read(tmp_path / "t.duckdb", "SELECT * FROM t ORDER BY h")
+    for name in "hd":
+        column = table.typed(Feature(name, FeatureType.INTEGER))
+        assert column.values[0] == 2**53 + 1
+        assert column.missing.tolist() == [False, True]
+    with pytest.raises(DataError, match="expected a SELECT"):
+        Table.read(tmp_path / "t.duckdb", "")
+
+
+@pytest.mark.parametrize("name", ["x*.parquet", "a[1].parquet", "q?.parquet"])
+def test_a_parquet_path_is_no_pattern(tmp_path, name):
+    with duckdb.connect() as base:
+        for rows, path in ((2, name), (5, "xyz.parquet"), (5, "a1.parquet"), (5, "qq.parquet")):
+            base.execute(f"COPY (SELECT * FROM range({rows})) TO '{tmp_path}/o' (FORMAT parquet)")
+            (tmp_path / "o").rename(tmp_path / path)
+    assert Table.read(tmp_path / name).rows == 2
+
+
 @pytest.mark.parametrize("content", [b"PAR1nonsense", b"\x1f\x8bnonsense", b"\xff\xff", b""])
 def test_a_damaged_file_is_a_plain_error(tmp_path, content):
     path = tmp_path / "file"
