@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,3 +251,89 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def shell(command: str, **words: object) -> subprocess.CompletedProcess:
+    """Run a bash command, `mbndt` standing for this command line."""
+    text = command.format(mbndt=f"{sys.executable} -m mbndt.cli", **words)
+    return subprocess.run(["bash", "-c", text], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("words", ["show {m}", "verify {m} --target python --rows 9"])
+def test_a_reader_that_goes_away_is_no_mismatch(words):
+    command = "set -o pipefail; {mbndt} " + words + " | true"
+    done = shell(command, m=EXAMPLE)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", ["show {m}", "compile {m} --target python", "--version"])
+def test_a_full_stdout_is_one_line_and_exit_2(words):
+    done = shell("{mbndt} " + words + " > /dev/full", m=EXAMPLE)
+    assert done.returncode == 2
+    assert done.stderr == "mbndt: error: stdout: can't be written: No space left on device\n"
+
+
+def test_a_closed_stdout_and_an_ascii_one_are_borne(tmp_path, example):
+    assert shell("{mbndt} show {m} >&-", m=EXAMPLE).returncode == 0
+    odd = replace(example, name="é \x1b[2J\nx")
+    (tmp_path / "odd.json").write_text(odd.to_json(), "utf-8")
+    done = shell("PYTHONIOENCODING=ascii {mbndt} show {m}", m=tmp_path / "odd.json")
+    assert done.returncode == 0
+    assert done.stdout.startswith("é \\x1b[2J\\nx: classification of outcome\n")
+
+
+def test_a_compiler_that_fails_is_told_and_exit_1(run, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    code, out, _ = run("verify", EXAMPLE, "--target", "c", "--target", "python", "--rows", 5)
+    assert code == 1
+    assert "c: failed: EngineFailed: false refuses the header" in out
+    assert "CPython" in out
+
+
+def test_nothing_run_is_no_success(run, monkeypatch):
+    monkeypatch.setenv("CC", "/nonexistent")
+    code, out, _ = run("verify", EXAMPLE, "--target", "c", "--rows", 5)
+    assert code == 1
+    assert "not run" in out
+
+
+def test_missing_targets_are_dropped_on_request_and_told(run, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("x,t\n1,1\n2,nan\n3,0\n4,\n5,0\n")
+    words = ["train", data, "--target", "t", "--holdout", 0, "--preset", "fast", "-o"]
+    failed(run(*words, tmp_path / "m.pt"), "column 't' is missing in row 2, 4")
+    code, _, err = run(*words, tmp_path / "m.pt", "--drop-missing-target")
+    assert (code, err) == (0, "mbndt: note: 2 rows without a value of 't' were left out\n")
+
+
+def test_a_dash_is_stdout_for_every_output(tmp_path, rows_csv):
+    done = shell("cd {f}; {mbndt} predict {m} {r} -o -", f=tmp_path, m=EXAMPLE, r=rows_csv)
+    assert done.stdout.startswith("prediction,leaf,")
+    command = "cd {f}; {mbndt} verify {m} --target python --rows 9 --json -"
+    done = shell(command, f=tmp_path, m=EXAMPLE)
+    assert json.loads(done.stdout)["checks"][0]["outcome"] == "agrees"
+    done = shell("cd {f}; {mbndt} compile {m} --target onnx -o - | wc -c", f=tmp_path, m=EXAMPLE)
+    assert int(done.stdout) > 100
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_quiet_keeps_notes_to_itself_and_an_error_stays_one_line(run, tmp_path):
+    words = ["compile", EXAMPLE, "--target", "c", "--number", "int32"]
+    _, _, err = run(*words, "-o", tmp_path / "r.h")
+    assert err.startswith("mbndt: note: ")
+    assert run(*words, "-o", tmp_path / "r.h", "--quiet") == (0, "", "")
+    failed(run(*words, "-o", tmp_path / "none" / "r.h"), "none/r.h")
+
+
+def test_a_schema_that_is_wrong_is_told_before_the_training(run, tmp_path):
+    data = write_csv(tmp_path / "data.csv")
+    schema = tmp_path / "schema.json"
+    for text, message in (
+        ('{"features": [{"name": "x", "type": "flot64"}]}', "did you mean 'float64'"),
+        ('{"features": [{"name": "colour", "categories": ["", "a"]}]}', "schema: feature 'colour'"),
+        ('{"features": ' + "[" * 100_000, "schema.json"),
+        ('{"target": {"name": "z"}}', "target.name"),
+    ):
+        schema.write_text(text)
+        words = ["train", data, "--target", "y", "--schema", schema, "-o", tmp_path / "m.pt"]
+        failed(run(*words), message)
