@@ -75,7 +75,8 @@ def test_a_target_answers_as_the_interpreter_on_drawn_trees(target, options):
         assert found.outcome in ("agrees", "refused"), (found.note, found.first)
 
     agree()
-    assert sum(ran) > len(ran) / 4
+    # Most drawn thresholds lie past 32 bits.
+    assert sum(ran) > (0 if "int32" in options.values() else len(ran) / 4)
 
 
 @pytest.mark.parametrize("target, options", VARIANTS)
