@@ -202,7 +202,8 @@ class Range:
 
 def ranges(rules: Rules, split: NumericSplit, cut: Cut = double_cut) -> tuple[Range, ...]:
     """Return a split's intervals in ascending order, those that no value reaches dropped and
-    neighbours with one child merged. `cut` turns a threshold into the target's own number.
+    neighbours with one child merged. `cut` turns a threshold into the target's own number;
+    infinity is below nothing, or above all values, and ends no range.
     """
     feature = rules.feature[split.feature]
     found: list[Range] = []
