@@ -28,6 +28,7 @@ from mbndt.rules import (
     SetSplit,
     Split,
     Threshold,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -283,8 +284,6 @@ def pieces(root: Node, depth: int) -> dict[int, Node]:
     """Cut a deep tree for languages that limit nesting: `{id(node): node}` of the root and of
     each split whose depth is a multiple of `depth`, in depth-first order.
     """
-    from mbndt.rules import walk
-
     return {
         id(node): node
         for _, level, node in walk(root)

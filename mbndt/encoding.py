@@ -93,7 +93,7 @@ class NumberColumn:
 
     def numbers(self, column: Column) -> Floats:
         """Return the plain numbers of raw values, [n]."""
-        return np.where(column.missing, self.fill, column.values.astype(np.float64))
+        return _filled(column, self.fill)
 
     def lowest(self, score: float) -> Threshold | None:
         """Return the least value whose score is at least `score`; None where no value's is.
@@ -131,8 +131,7 @@ class SetColumn:
 
     def numbers(self, column: Column) -> Floats:
         """Return the plain numbers of raw values, [n]."""
-        table = np.append(self.known, self.unseen)  # UNSEEN is -1, the last place
-        return np.where(column.missing, self.missing, table[column.values])
+        return _looked_up(column, self.known, self.unseen, self.missing)
 
     def scores(self) -> tuple[Floats, float, float]:
         """Return the scores of the known values, of unseen ones, and of a missing one."""
@@ -141,6 +140,15 @@ class SetColumn:
 
 
 ScoreColumn = NumberColumn | SetColumn
+
+
+def _filled(column: Column, fill: float) -> Floats:
+    return np.where(column.missing, fill, column.values.astype(np.float64))
+
+
+def _looked_up(column: Column, known: Floats, unseen: float, missing: float) -> Floats:
+    table = np.append(known, unseen)  # UNSEEN is -1, the last place
+    return np.where(column.missing, missing, table[column.values])
 
 
 def least(low: int, high: int, holds: Callable[[list[int]], npt.NDArray[np.bool_]]) -> int:
@@ -220,7 +228,7 @@ def _fit_number(feature: Feature, column: Column, draw: np.random.Generator) -> 
     ordered = np.sort(present)
     # Half of each middle value, as the sum of two huge ones would overflow.
     fill = float(ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2)
-    numbers = np.where(column.missing, fill, column.values.astype(np.float64))
+    numbers = _filled(column, fill)
     made = NumberColumn(feature, fill, RankGauss.fit(numbers, draw))
     return [(made, numbers)]
 
@@ -249,8 +257,7 @@ def _set_column(
     feature: Feature, known: Floats, unseen: float, missing: float, column: Column,
     draw: np.random.Generator,
 ) -> tuple[ScoreColumn, Floats]:  # fmt: skip
-    table = np.append(known, unseen)
-    numbers = np.where(column.missing, missing, table[column.values])
+    numbers = _looked_up(column, known, unseen, missing)
     return SetColumn(feature, known, unseen, missing, RankGauss.fit(numbers, draw)), numbers
 
 

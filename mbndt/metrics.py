@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from mbndt.rules import Rules, walk
+from mbndt.rules import Leaf, NumericSplit, Rules, walk
 
 Codes = npt.NDArray[np.int64]
 
@@ -54,24 +54,20 @@ def path_lengths(rules: Rules) -> npt.NDArray[np.int64]:
     splits_at = {"root": 0}
     found = []
     for path, _, node in walk(rules.root):
-        above = splits_at[path]
-        children = getattr(node, "children", ())
-        for i in range(len(children)):
-            splits_at[f"{path}.children[{i}]"] = above + (len(children) > 1)
-        if not children:
+        above = splits_at.pop(path)
+        if isinstance(node, Leaf):
             found.append(above)
+            continue
+        for i in range(len(node.children)):
+            splits_at[f"{path}.children[{i}]"] = above + (len(node.children) > 1)
     return np.array(found, np.int64)
 
 
 def sizes(rules: Rules) -> Mapping[str, int]:
     """Return counts that say how large rules are: leaves, splits, thresholds, features used."""
-    from mbndt.rules import NumericSplit
-
     return {
         "leaves": len(rules.leaves),
         "splits": len(rules.splits),
-        "thresholds": sum(
-            len(s.intervals) - 1 for s in rules.splits if isinstance(s, NumericSplit)
-        ),
+        "thresholds": sum(len(s.thresholds) for s in rules.splits if isinstance(s, NumericSplit)),
         "features used": len(rules.used),
     }

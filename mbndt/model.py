@@ -89,9 +89,10 @@ def _take(typed: Columns, rows: npt.NDArray[np.intp]) -> Columns:
 def _with_target(table: Table, target: str, drop: bool) -> Table:
     missing = missing_rows(table, target)
     if missing.any() and not drop:
-        rows = (np.flatnonzero(missing)[:5] + 1).tolist()
-        more = f" and {int(missing.sum()) - 5} more" if missing.sum() > 5 else ""
-        listed = ", ".join(map(str, rows))
+        rows = table.take(missing).numbers
+        assert rows is not None
+        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+        listed = ", ".join(map(str, rows[:5].tolist()))
         raise DataError(f"{table.source}: column {target!r} is missing in row {listed}{more};"
                         " --drop-missing-target leaves such rows out")  # fmt: skip
     table = table.take(~missing) if missing.any() else table

@@ -208,8 +208,8 @@ def missing_rows(table: Table, name: str) -> npt.NDArray[np.bool_]:
         # In a column of numbers nan is missing; elsewhere it is a text like any other.
         blank = np.fromiter((not cell.strip() for cell in column), np.bool_, table.rows)
         nan = np.fromiter((cell.strip().lower() == "nan" for cell in column), np.bool_, table.rows)
-        others = [cell for cell, gap in zip(column, blank | nan, strict=True) if not gap]
-        numbers = others and all(_is_cell(FeatureType.FLOAT64, cell) for cell in others)
+        others = {cell for cell, gap in zip(column, blank | nan, strict=True) if not gap}
+        numbers = bool(others) and all(_is_cell(FeatureType.FLOAT64, cell) for cell in others)
         return blank | nan if numbers else blank
     return np.fromiter((is_missing(v) or v == "" for v in column), np.bool_, table.rows)
 

@@ -34,7 +34,8 @@ def answers(rules: Rules, split: Split) -> list[Answer]:
 
 def _whole_cut(feature: Feature, threshold: Threshold) -> Threshold:
     """Keep thresholds as written, but on integers as whole numbers."""
-    return double_cut(feature, threshold) if feature.type == FeatureType.INTEGER else threshold
+    whole = feature.type == FeatureType.INTEGER
+    return double_cut(feature, threshold) if whole else float(threshold)
 
 
 def value_text(value: str | bool) -> str:

@@ -8,7 +8,7 @@ from strategies import many_intervals, rule_trees, single_leaf
 
 from mbndt.interpreter import predict
 from mbndt.report import predictions_csv, print_rules
-from mbndt.rules import Leaf, TargetType
+from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules, TargetType
 from mbndt.table import parse_csv
 from mbndt.wording import answers
 
@@ -18,6 +18,15 @@ def test_answers_name_every_value_once(example):
     assert root == ["below 9, or 25 or more", "9 to 20", "21 to 24, or missing"]
     avpu = [answer.text for answer in answers(example, example.splits[2])]
     assert avpu == ["'alert', or 'voice'", "'pain', or 'unresponsive', or not listed, or missing"]
+
+
+def test_a_whole_threshold_of_a_float_feature_names_no_whole_numbers():
+    leaves = tuple(Leaf(i, (0.5, 0.5)) for i in range(3))
+    parts = (Interval(9, 0), Interval(21, 1), Interval(None, 2))
+    x = Feature("x", FeatureType.FLOAT64)
+    rules = Rules("r", single_leaf().target, (x,), NumericSplit("x", parts, 0, leaves))
+    texts = [answer.text for answer in answers(rules, rules.splits[0])]
+    assert texts == ["below 9.0, or missing", "9.0 to below 21.0", "21.0 or more"]
 
 
 @given(rule_trees(hostile=True))
