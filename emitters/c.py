@@ -311,15 +311,14 @@ def _label_text(label: Label) -> str:
 
 
 def _string(data: bytes) -> str:
-    """Return a string literal of ASCII. A quote ends an escape where a letter follows, as it could
-    be another digit; question marks are escaped, as two of them start a trigraph.
+    """Return a string literal of ASCII. What follows an escape is escaped too, as a letter could be
+    another digit of it (and clang distrusts literals in pieces); question marks are escaped, as two
+    of them start a trigraph.
     """
     found, escaped = "", False
     for byte in data:
-        plain = 32 <= byte < 127
-        found += '" "' if plain and escaped else ""
-        found += re.sub(r'(["\\?])', r"\\\1", chr(byte)) if plain else f"\\x{byte:02x}"
-        escaped = not plain
+        escaped = escaped or not 32 <= byte < 127
+        found += f"\\x{byte:02x}" if escaped else re.sub(r'(["\\?])', r"\\\1", chr(byte))
     return f'"{found}"'
 
 
