@@ -11,25 +11,38 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.invariants import check_feature, check_target
-from mbndt.rules import Feature, FeatureType, Label, Target, TargetType
+from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
-from mbndt.table import Table
+from mbndt.table import Table, distinct, floats, plain_numbers
 from mbndt.values import is_missing, read_cell, read_value
 
 # A column with at least this share of numbers is meant to be one of numbers.
 NUMBERS_MEANT = 0.9
 WHOLE = re.compile(r"[+-]?[0-9]+")
 CODE = re.compile(r"[+-]?0[0-9]+")
+INT64_DIGITS = 20  # with a sign
+# Whole numbers of at most so many values are taken for classes, of more for a regression's.
+NUMERIC_CLASSES = 20
+MAX_CLASSES = 1000
+# The squares of this many rows' targets still have a finite sum.
+LARGEST_TARGET = 1e150
+TARGET_TYPES = {
+    FeatureType.CATEGORY: TargetType.STRING,
+    FeatureType.INTEGER: TargetType.INTEGER,
+    FeatureType.BOOLEAN: TargetType.BOOLEAN,
+}
+CLASS = "a class: a text, a whole number, or a boolean; --task regression learns numbers"
+TASKS = ("auto", "classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -115,38 +128,36 @@ def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
 
 
 def _categories(table: Table, name: str) -> list[str]:
-    found: set[str] = set()
-    read = read_cell if table.text else read_value
-    for row, value in enumerate(table.column(name), start=1):
-        try:
-            text = read(FeatureType.CATEGORY, value)
-        except DataError as error:
-            raise table.misfit(name, row, error) from None
-        if text is not None:
-            found.add(str(text))
-    return sorted(found)
+    found, _ = table.distinct(name, FeatureType.CATEGORY)
+    return sorted({str(text) for text in found if text is not None})
 
 
 def infer_type(table: Table, name: str) -> FeatureType:
     """Return the type of a column; raises `DataError` that names a stray text among numbers."""
     column = table.column(name)
     if table.text:
-        return _type_of_texts(table, name, column)
+        return _type_of_texts(table, name)
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         if column.dtype == np.float32:
             return FeatureType.FLOAT32
         kinds = {"f": FeatureType.FLOAT64, "b": FeatureType.BOOLEAN}
         return kinds.get(column.dtype.kind, FeatureType.INTEGER)
-    values = [value for value in column if not is_missing(value)]
+    quick = floats(column)
+    if isinstance(quick, np.ndarray) and quick.dtype == np.float64:
+        filled = quick[~np.isnan(quick)]
+        whole = len(filled) > 0 and bool(_whole(filled).all())
+        return FeatureType.INTEGER if whole else FeatureType.FLOAT64
+    cells, codes = distinct(column)
+    values = [value for value in cells if not is_missing(value)]
     for kind in (FeatureType.BOOLEAN, FeatureType.INTEGER, FeatureType.FLOAT64):
         if values and all(_fits(kind, value) for value in values):
             return kind
     if all(isinstance(value, str) for value in values):
         return FeatureType.CATEGORY if values else FeatureType.FLOAT64
-    row = next(i for i, v in enumerate(column, 1) if not is_missing(v) and not isinstance(v, str))
-    error = DataError(f"got {shown(column[row - 1])} of type {type(column[row - 1]).__name__},"
+    at, odd = next((i, v) for i, v in enumerate(cells) if not (is_missing(v) or isinstance(v, str)))
+    error = DataError(f"got {shown(odd)} of type {type(odd).__name__},"
                       " expected all numbers, all texts or all booleans")  # fmt: skip
-    raise table.misfit(name, row, error)
+    raise table.misfit(name, int(np.argmax(codes == at)) + 1, error)
 
 
 def _fits(kind: FeatureType, value: object) -> bool:
@@ -160,27 +171,30 @@ def _fits(kind: FeatureType, value: object) -> bool:
     return True
 
 
-def _type_of_texts(table: Table, name: str, cells: Sequence[str] | npt.NDArray[Any]) -> FeatureType:
-    texts = {cell.strip() for cell in cells} - {""}
+def _type_of_texts(table: Table, name: str) -> FeatureType:
+    column = table.column(name)
+    texts = {cell.strip() for cell in set(column)} - {""}
     if not texts:
         return FeatureType.FLOAT64
-    if {text.lower() for text in texts} <= {"true", "false"}:
+    if all(text.lower() in ("true", "false") for text in texts):
         return FeatureType.BOOLEAN
     if all(WHOLE.fullmatch(text) for text in texts):
         if any(CODE.fullmatch(text) for text in texts):
             return FeatureType.CATEGORY
-        fit = all(_is_cell(FeatureType.INTEGER, text) for text in texts)
+        fit = all(len(t) <= INT64_DIGITS and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
         return FeatureType.INTEGER if fit else FeatureType.FLOAT64
-    strays = {text for text in texts if not _is_cell(FeatureType.FLOAT64, text)}
-    if not strays:
+    if plain_numbers(texts, float) is not None:
         return FeatureType.FLOAT64
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    numbers = sum(cell not in strays for cell in filled)
-    if numbers >= NUMBERS_MEANT * len(filled):
-        row = next(i for i, cell in enumerate(cells, 1) if cell.strip() in strays)
-        error = DataError(f"got {shown(cells[row - 1])}, expected a number as in {numbers} other"
-                          " rows; leave the cell empty if the value is missing, or declare the"
-                          " column a category in --schema")  # fmt: skip
+    cells, codes = distinct(column)
+    filled = np.array([bool(cell.strip()) for cell in cells])
+    stray = np.array([not _is_cell(FeatureType.FLOAT64, cell.strip()) for cell in cells])
+    rows, strays = int(filled[codes].sum()), stray[codes]
+    numbers = rows - int(strays.sum())
+    if numbers >= NUMBERS_MEANT * rows:
+        row = int(np.argmax(strays)) + 1
+        error = DataError(f"got {shown(cells[codes[row - 1]])}, expected a number as in {numbers}"
+                          " other rows; leave the cell empty if the value is missing, or declare"
+                          " the column's type in --schema")  # fmt: skip
         raise table.misfit(name, row, error)
     return FeatureType.CATEGORY
 
@@ -195,23 +209,86 @@ def _is_cell(kind: FeatureType, text: str) -> bool:
 
 @dataclass(frozen=True)
 class Labels:
-    """The target and each row's class: `codes` [n], indices into `target.classes`."""
+    """A classification's target and each row's class: `codes` [n], indices into its classes."""
 
     target: Target
     codes: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True)
+class Values:
+    """A regression's target and each row's value: `values` [n], all finite."""
+
+    target: Target
+    values: npt.NDArray[np.float64]
+
+
 def missing_rows(table: Table, name: str) -> npt.NDArray[np.bool_]:
     """Tell for each row whether its target is missing, [n]."""
-    column = table.column(name)
+    column = floats(table.column(name))
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return np.asarray(column != column)
+    cells, codes = distinct(column)
     if table.text:
+        texts = [cell.strip() for cell in cells]
         # In a column of numbers nan is missing; elsewhere it is a text like any other.
-        blank = np.fromiter((not cell.strip() for cell in column), np.bool_, table.rows)
-        nan = np.fromiter((cell.strip().lower() == "nan" for cell in column), np.bool_, table.rows)
-        others = {cell for cell, gap in zip(column, blank | nan, strict=True) if not gap}
-        numbers = bool(others) and all(_is_cell(FeatureType.FLOAT64, cell) for cell in others)
-        return blank | nan if numbers else blank
-    return np.fromiter((is_missing(v) or v == "" for v in column), np.bool_, table.rows)
+        others = {text for text in texts if text and text.lower() != "nan"}
+        numbers = bool(others) and plain_numbers(others, float) is not None
+        gaps = {"", "nan"} if numbers else {""}
+        missing = [text.lower() in gaps for text in texts]
+    else:
+        missing = [is_missing(value) or (isinstance(value, str) and not value) for value in cells]
+    return np.array(missing, np.bool_)[codes]
+
+
+def infer_target(table: Table, name: str, schema: Schema, task: str = "auto") -> Labels | Values:
+    """Return the target and the rows' classes or values; no row may lack one.
+
+    With task `auto` the schema decides, else the values: numbers with a fraction or of more than
+    `NUMERIC_CLASSES` values are a regression's. Raises `DataError` that names the row, and
+    `OptionError` where task and schema differ.
+    """
+    if task not in TASKS:
+        raise OptionError(f"--task: got {shown(task)}{nearest(task, TASKS)}")
+    declared = schema.target or {}
+    said = None
+    if "classes" in declared or declared.get("type") in TARGET_TYPES.values():
+        said = "classification"
+    elif declared.get("type") == TargetType.FLOAT64:
+        said = "regression"
+    if said and task not in ("auto", said):
+        raise OptionError(f"--task: got {shown(task)}, but the schema's target is one of"
+                          f" a {said}")  # fmt: skip
+    if task == "auto":
+        task = said or _task_of_values(table, name)
+    if task == "regression":
+        return _infer_values(table, name, schema)
+    return infer_labels(table, name, schema)
+
+
+def _task_of_values(table: Table, name: str) -> str:
+    kind = infer_type(table, name)
+    if not kind.numeric:
+        return "classification"
+    values = np.unique(table.typed(Feature(name, kind)).values)
+    whole = kind == FeatureType.INTEGER or bool(_whole(values).all())
+    return "classification" if whole and len(values) <= NUMERIC_CLASSES else "regression"
+
+
+def _whole(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which doubles are 64-bit whole numbers, [n]."""
+    fits = (values >= -(2.0**63)) & (values < 2.0**63)
+    return np.asarray(fits & (values == np.floor(values)))
+
+
+def _infer_values(table: Table, name: str, schema: Schema) -> Values:
+    values = table.typed(Feature(name, FeatureType.FLOAT64)).values
+    fits = np.abs(values) <= LARGEST_TARGET
+    if not fits.all():
+        expected = f"a number from -{LARGEST_TARGET} to {LARGEST_TARGET}"
+        raise _unfit(table, name, ~fits, expected)
+    entry = {"name": name, "type": TargetType.FLOAT64.value, **(schema.target or {})}
+    return Values(_target(name, entry, "regression"), values)
 
 
 def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
@@ -220,46 +297,67 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
     Classes stand in rising order (or as declared), in the column's own type; whole numbers in a
     float column count as integers. Raises `DataError` for values that are no class label.
     """
-    column = table.column(name)
-    kind = FeatureType.CATEGORY
-    if not table.text or not _declared_string(schema):
-        kind = infer_type(table, name)
-    if kind in (FeatureType.FLOAT64, FeatureType.FLOAT32):
-        kind = FeatureType.INTEGER  # class codes that a frame holds as floats
-    read = read_cell if table.text else read_value
-    values: list[Label] = []
-    for row, value in enumerate(column, start=1):
-        try:
-            label = read(kind, value)
-        except DataError:
-            error = DataError(f"got {shown(value)}, expected a class: a text, a whole number, or"
-                              " a boolean")  # fmt: skip
-            raise table.misfit(name, row, error) from None
-        assert label is not None
-        assert not isinstance(label, float)
-        values.append(label)
-    target = _target(name, kind, values, schema)
-    place = {label: i for i, label in enumerate(target.classes)}
-    for row, label in enumerate(values, start=1):
-        if label not in place:
-            raise table.misfit(name, row, DataError(f"got {shown(label)}, not one of the classes"))
-    return Labels(target, np.array([place[label] for label in values], np.int64))
-
-
-def _declared_string(schema: Schema) -> bool:
-    return schema.target is not None and schema.target.get("type") == TargetType.STRING
-
-
-def _target(name: str, kind: FeatureType, values: Iterable[Label], schema: Schema) -> Target:
-    types = {FeatureType.INTEGER: TargetType.INTEGER, FeatureType.BOOLEAN: TargetType.BOOLEAN}
+    kind = _declared_kind(schema) or infer_type(table, name)
+    if kind.numeric and kind != FeatureType.INTEGER:  # a frame may hold class codes as floats
+        column = table.typed(Feature(name, kind))
+        fits = column.missing | _whole(column.values)
+        if not fits.all():
+            raise _unfit(table, name, ~fits, CLASS)
+        kind = FeatureType.INTEGER
+    labels, codes = table.distinct(name, kind)
+    classes = [cast("Label", label) for label in labels if label is not None]
+    if len(classes) < len(labels):
+        raise _unfit(table, name, codes == labels.index(None), "a class")
     entry = {
         "name": name,
-        "type": types.get(kind, TargetType.STRING).value,
-        "classes": sorted(set(values), key=lambda label: (type(label).__name__, label)),
+        "type": TARGET_TYPES[kind].value,
+        "classes": sorted(set(classes)),  # all of one type
         **(schema.target or {}),
     }
-    target = read_target(entry, "classification")
+    target = _target(name, entry, "classification")
+    if len(target.classes) > MAX_CLASSES:
+        raise DataError(f"{table.source}: column {shown(name)} has {len(target.classes)} classes,"
+                        f" expected at most {MAX_CLASSES}; a number or a name of each row is no"
+                        " class")  # fmt: skip
+    place = {label: i for i, label in enumerate(target.classes)}
+    found = np.array([place.get(label, -1) for label in classes], np.int64)[codes]
+    if (found < 0).any():
+        raise _unfit(table, name, found < 0, "one of the schema's classes")
+    return Labels(target, found)
+
+
+def _declared_kind(schema: Schema) -> FeatureType | None:
+    declared = schema.target or {}
+    classes = declared.get("classes")
+    texts = isinstance(classes, list) and all(isinstance(label, str) for label in classes)
+    said = declared.get("type", TargetType.STRING if texts else None)
+    return next((kind for kind, known in TARGET_TYPES.items() if known == said), None)
+
+
+def _unfit(table: Table, name: str, rows: npt.NDArray[np.bool_], expected: str) -> DataError:
+    row = int(np.argmax(rows))
+    cell = table.column(name)[row]
+    got = shown(cell.item() if isinstance(cell, np.generic) else cell)
+    return table.misfit(name, row + 1, DataError(f"got {got}, expected {expected}"))
+
+
+def _target(name: str, entry: Mapping[str, Any], task: str) -> Target:
+    target = read_target(entry, task)
     check_target(target)
     if target.name != name:
         raise OptionError(f"schema: target.name: got {shown(target.name)}, expected {shown(name)}")
     return target
+
+
+def read_weights(table: Table, name: str) -> npt.NDArray[np.float64]:
+    """Return the rows' weights, [n]: finite, none below 0, not all 0.
+
+    Raises `DataError` that names the row.
+    """
+    weights = table.typed(Feature(name, FeatureType.FLOAT64)).values
+    fits = (weights >= 0) & (weights < np.inf)
+    if not fits.all():
+        raise _unfit(table, name, ~fits, "a finite weight of 0 or more")
+    if not weights.any():
+        raise DataError(f"{table.source}: column {shown(name)}: all weights are 0")
+    return weights

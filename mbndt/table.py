@@ -1,7 +1,7 @@
 """Tables of raw columns: read from files or frames, and typed on demand for a feature.
 
 A `Table` holds columns as they came (a CSV's texts, or a frame's arrays). `Table.typed` reads one
-column as a feature's type, whole columns at a time, by the same contract as `values.py`.
+column as a feature's type by the contract of `values.py`, each different value once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import operator
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,10 @@ import numpy.typing as npt
 
 from mbndt.errors import DataError, nearest, shown
 from mbndt.rules import INT64_MAX, Feature, FeatureType
-from mbndt.values import read_cell, read_value
+from mbndt.values import Value, read_cell, read_value
 
 UNSEEN = -1
+CHUNK_ROWS = 100  # of a CSV at a time: few enough rows that no garbage collection sets in
 
 Array = npt.NDArray[Any]
 
@@ -148,14 +152,23 @@ class Table:
         quick = _quick_text(feature, raw) if self.text else _quick_array(feature, raw)
         if quick is not None:
             return quick
+        found, codes = self.distinct(feature.name, feature.type)
+        return _column(feature, found).take(codes)
+
+    def distinct(self, name: str, kind: FeatureType) -> tuple[list[Value], npt.NDArray[np.intp]]:
+        """Return the values of the column's different cells, in order of appearance, and each
+        row's index among them, [n]; raises `DataError` that names column, row and value.
+        """
         read = read_cell if self.text else read_value
-        found = []
-        for row, value in enumerate(raw, start=1):
+        raw, codes = distinct(self.column(name))
+        found: list[Value] = []
+        for value in raw:
             try:
-                found.append(read(feature.type, value))
+                found.append(read(kind, value))
             except DataError as error:
-                raise self.misfit(feature.name, row, error) from None
-        return _column(feature, found)
+                row = int(np.argmax(codes == len(found))) + 1
+                raise self.misfit(name, row, error) from None
+        return found, codes
 
     def misfit(self, name: str, row: int, error: DataError) -> DataError:
         """Return `error` with its place: source, column, and the row's number in the source."""
@@ -176,24 +189,66 @@ def _column(feature: Feature, values: list[Any]) -> Column:
     return Column(array, missing)
 
 
-def _quick_text(feature: Feature, cells: Sequence[str] | Array) -> Column | None:
-    """Read whole columns of plain decimal texts; None leaves the rest to `read_cell`."""
-    if feature.type not in (FeatureType.FLOAT64, FeatureType.FLOAT32):
-        return None
+def distinct(column: Sequence[Any] | Array) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return a raw column's different values, in order of appearance, and each row's index
+    among them, [n]. Equal values of different types differ.
+    """
+    plain = isinstance(column, np.ndarray) and column.dtype.kind in "fiubOU"
+    cells: list[Any] = column.tolist() if plain else list(column)  # type: ignore[union-attr]
+    place: defaultdict[Any, int] = defaultdict(count().__next__)
+    types = set(map(type, cells))
+    keys = cells if len(types) == 1 else zip(map(type, cells), cells, strict=True)
+    try:
+        codes = np.fromiter(map(place.__getitem__, keys), np.intp, len(cells))
+    except TypeError:  # a value without a hash
+        return cells, np.arange(len(cells))
+    return [*place] if len(types) == 1 else [value for _, value in place], codes
+
+
+def floats(column: Sequence[Any] | Array) -> Sequence[Any] | Array:
+    """Return an object column of floats and None alone as doubles, NaN for None; else as it is."""
+    if not isinstance(column, np.ndarray) or column.dtype != object:
+        return column
+    return column.astype(np.float64) if set(map(type, column)) <= {float, type(None)} else column
+
+
+def plain_numbers(cells: Iterable[str], read: type[float] | type[int]) -> Array | None:
+    """Return the numbers of plain decimal texts, [n]; None where any cell is something else."""
+    cells = [*cells]
     together = "\n".join(cells)
     if "_" in together or not together.isascii():
         return None
+    dtype = np.int64 if read is int else np.float64
     try:
-        values = np.array([float(cell) if cell else np.nan for cell in cells], np.float64)
-    except ValueError:
+        return np.fromiter(map(read, cells), dtype, len(cells))
+    except (ValueError, OverflowError):
         return None
+
+
+def _quick_text(feature: Feature, cells: Sequence[str] | Array) -> Column | None:
+    """Read whole columns of plain decimal texts; None leaves the rest to `read_cell`."""
+    if not feature.type.numeric:
+        return None
+    missing = np.fromiter(map(operator.not_, cells), np.bool_, len(cells))
+    filled = [cell or "0" for cell in cells] if missing.any() else cells
+    if feature.type == FeatureType.INTEGER:
+        values = plain_numbers(filled, int)
+        return None if values is None else Column(values, missing)
+    values = plain_numbers(filled, float)
+    if values is None:
+        return None
+    values[missing] = np.nan
     return _numeric(feature, values)
 
 
 def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
     """Read arrays of numbers whole; None leaves the rest to `read_value`."""
-    if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiu":
+    raw = floats(raw)
+    if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "fiub":
         return None
+    if raw.dtype.kind == "b":
+        flags = Column(raw.astype(np.int64), np.zeros(len(raw), np.bool_))
+        return flags if feature.type == FeatureType.BOOLEAN else None
     if feature.type in (FeatureType.FLOAT64, FeatureType.FLOAT32):
         return _numeric(feature, raw.astype(np.float64))
     if feature.type != FeatureType.INTEGER:
@@ -243,7 +298,9 @@ def _check_names(names: Sequence[object], source: str) -> None:
 def _read_csv(path: Path, zipped: bool) -> Table:
     try:
         data = gzip.decompress(path.read_bytes()) if zipped else path.read_bytes()
-        return parse_csv(data.decode("utf-8-sig"), str(path))
+        data.decode("utf-8-sig")  # here an error tells its place in the file, below in a buffer
+        with io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="") as lines:
+            return _parse(lines, str(path))
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text at byte {error.start}") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -252,21 +309,30 @@ def _read_csv(path: Path, zipped: bool) -> Table:
 
 def parse_csv(text: str, source: str = "data") -> Table:
     """Return the table of a CSV text; raises `DataError` for ragged rows and repeated names."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    return _parse(io.StringIO(text, newline=""), source)
+
+
+def _parse(lines: Iterable[str], source: str) -> Table:
+    reader = csv.reader(lines, strict=True)
+    filled = filter(None, reader)
     try:
-        rows = [row for row in reader if row]
+        header = next(filled, None)
+        if header is None:
+            raise DataError(f"{source}: empty, expected a line of column names")
+        _check_names(header, source)
+        columns: list[list[str]] = [[] for _ in header]
+        rows = 0
+        while chunk := list(islice(filled, CHUNK_ROWS)):
+            for number, row in enumerate(chunk, start=rows + 1):
+                if len(row) != len(header):
+                    raise DataError(f"{source}: row {number} has {len(row)} cells,"
+                                    f" expected {len(header)}")  # fmt: skip
+            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+                column.extend(cells)
+            rows += len(chunk)
     except csv.Error as error:
         raise DataError(f"{source}: line {reader.line_num}: {error}") from None
-    if not rows:
-        raise DataError(f"{source}: empty, expected a line of column names")
-    header, *body = rows
-    _check_names(header, source)
-    for number, row in enumerate(body, start=1):
-        if len(row) != len(header):
-            raise DataError(f"{source}: row {number} has {len(row)} cells,"
-                            f" expected {len(header)}")  # fmt: skip
-    columns = zip(*body, strict=True) if body else ([] for _ in header)
-    return Table(dict(zip(header, columns, strict=True)), len(body), text=True, source=source)
+    return Table(dict(zip(header, columns, strict=True)), rows, text=True, source=source)
 
 
 def _read_database(path: Path, query: str, *, sqlite: bool) -> Table:

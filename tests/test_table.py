@@ -1,7 +1,12 @@
 """Tables: files and frames come in as they are, typed columns follow the scalar contract."""
 
+import csv
 import gzip
+import io
 import sqlite3
+import tempfile
+from decimal import Decimal
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -12,7 +17,7 @@ from hypothesis import strategies as st
 
 from mbndt.errors import DataError
 from mbndt.rules import Feature, FeatureType
-from mbndt.table import UNSEEN, Table, parse_csv
+from mbndt.table import UNSEEN, Table, distinct, parse_csv
 from mbndt.values import read_cell, read_value
 
 
@@ -30,10 +35,16 @@ def plain(table: Table, kind: str) -> list:
 
 
 numbers = st.none() | st.floats() | st.integers(-(2**63), 2**63 - 1) | st.booleans()
-anything = numbers | st.sampled_from(["a", "b", "c", "", "1", "true"])
+strange = st.sampled_from([[1], {}, b"a", np.int8(1), np.float32(0.1), np.bool_(True), 10**400])
+anything = numbers | st.sampled_from(["a", "b", "c", "", "1", "true"]) | strange
 
 
-@given(st.sampled_from(list(FeatureType)), st.lists(anything, min_size=1, max_size=5))
+@given(
+    st.sampled_from(list(FeatureType)),
+    st.lists(anything, min_size=1, max_size=5)
+    | st.lists(st.sampled_from([1, True, 1.0, 0, False, -0.0, None]), min_size=1, max_size=9)
+    | st.lists(st.none() | st.floats() | st.integers(-9, 9).map(float), min_size=1, max_size=5),
+)
 def test_whole_columns_are_read_as_single_values_are(kind, values):
     for raw in (values, pd.Series(values), np.array(values, object)):
         try:
@@ -50,7 +61,9 @@ def test_whole_columns_are_read_as_single_values_are(kind, values):
 
 cells = st.sampled_from(
     ["", "1", "0", "-3", "2.5", " 7", "1e3", "nan", "inf", "-inf", "abc", "1_0", "true", "a", "b",
-     "9007199254740993", "9223372036854775808", "٣", "0.1", "1e-400", "16777217"]
+     "9007199254740993", "9223372036854775808", "٣", "0.1", "1e-400", "16777217", "007", "+5",
+     " ", "-0", "9223372036854775807", "-9223372036854775808", "-9223372036854775809", "3.0",
+     "9007199254740993.0", "\x1c1", "1e400", "NaN", "1" * 5000, "TRUE", "1 2", "0x1", "1\n"]
 )  # fmt: skip
 
 
@@ -68,9 +81,46 @@ def test_whole_csv_columns_are_read_as_single_cells_are(kind, texts):
     assert plain(table, kind) == expected
 
 
+def test_digits_of_64_bit_whole_numbers_are_kept():
+    numbers = [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
+    for more in ([], [None]):  # with a gap as well
+        text = "x,y\n" + "".join(f"{'' if n is None else n},1\n" for n in [*numbers, *more])
+        assert plain(parse_csv(text), "integer") == [*numbers, *more]
+    assert plain(parse_csv("x\n9007199254740993.0\n"), "integer") == [2**53 + 1]
+    with pytest.raises(DataError, match="row 2: got '9223372036854775808', expected a 64-bit"):
+        parse_csv("x\n1\n9223372036854775808\n").typed(feature("integer"))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "integer", "category"])
+def test_arrays_of_booleans_are_booleans_alone(kind):
+    table = Table.of({"x": np.array([False, True])})
+    assert plain(table, "boolean") == [False, True]
+    with pytest.raises(DataError, match="column 'x', row 1: got False"):
+        table.typed(feature(kind))
+
+
+@given(st.lists(anything | st.just(Decimal("sNaN")), max_size=9))
+def test_different_values_stand_in_order_of_appearance(values):
+    column = np.empty(len(values), object)
+    column[:] = values
+    found, codes = distinct(column)
+    for value, code in zip(values, codes.tolist(), strict=True):
+        assert found[code] is value or (type(found[code]) is type(value) and found[code] == value)
+    first = [codes.tolist().index(code) for code in range(len(found))]
+    assert first == sorted(first)
+
+
+def test_equal_values_of_different_types_are_kept_apart():
+    for values, row in (([1, True], 2), ([True, 1], 1)):
+        with pytest.raises(DataError, match=f"column 'x', row {row}: got True, expected a number"):
+            Table.of({"x": values}).typed(feature("float64"))
+
+
 def test_an_error_names_column_row_and_value():
     with pytest.raises(DataError, match=r"column 'x', row 2: got 'abc', expected a number"):
         parse_csv("x\n1\nabc\n").typed(feature("float64"))
+    with pytest.raises(DataError, match=r"column 'x', row 5: got 'abc', expected a number"):
+        parse_csv("x\n1\n1\n2\n1\nabc\nabc\n").typed(feature("float64"))
 
 
 def test_numpy_columns_of_every_kind_are_taken():
@@ -103,6 +153,8 @@ def test_unseen_and_empty_categories_differ():
         ("a,b\n1\n", "row 1 has 1 cells, expected 2"),
         ("a,b\n1,2\n1,2,3\n", "row 2 has 3 cells"),
         ('a\n"x\n', "line"),
+        ("a,b\n" + "1,2\n" * 250 + "\n1\n", "row 251 has 1 cells, expected 2"),
+        ("a,b\n" + "1,2\n" * 250 + '1,"2\n', "line 252"),
     ],
 )
 def test_a_malformed_csv_is_refused(text, message):
@@ -119,6 +171,30 @@ def test_csv_files_with_mark_blank_lines_and_gzip(tmp_path):
         assert table.rows == 2
         assert list(table.columns) == ["x", "y"]
         assert list(table.column("y")) == ["a", ""]
+
+
+any_text = st.text(st.sampled_from('ab ,"\n\r\u2028\x0b\x1c\x85é٣_0'), max_size=4)
+
+
+@given(st.lists(st.tuples(any_text, any_text), max_size=6), st.sampled_from([0, 99, 100, 101]))
+def test_cells_of_a_csv_file_come_back_as_they_were(rows, plain_rows):
+    rows = [("1", "2")] * plain_rows + rows
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows([("x", "y"), *rows])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.csv")
+        path.write_bytes(out.getvalue().encode("utf-8-sig"))
+        for table in (parse_csv(out.getvalue()), Table.read(path)):
+            assert table.rows == len(rows)
+            assert list(table.columns) == ["x", "y"]
+            assert list(zip(*table.columns.values(), strict=True)) == rows
+
+
+def test_a_byte_that_is_no_text_is_named_by_its_place_in_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"x\n" + b"1\n" * 50_000 + b"\xff\n")
+    with pytest.raises(DataError, match="not UTF-8 text at byte 100002"):
+        Table.read(path)
 
 
 def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
