@@ -19,7 +19,7 @@ from mbndt.model import learn
 from mbndt.report import held_out_line, print_checks, progress_bar
 from mbndt.schema import Schema
 from mbndt.table import Table
-from mbndt.training import preset
+from mbndt.settings import preset
 from mbndt.verify import verify
 from mbndt.writing import write_whole
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["MBNDTClassifier", "Rules", "__version__", "load"]
+__all__ = ["MBNDTClassifier", "MBNDTRegressor", "Rules", "__version__", "load"]
 
 if TYPE_CHECKING:
     from mbndt.checkpoint import load
-    from mbndt.estimator import MBNDTClassifier
+    from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
     from mbndt.rules import Rules
 
 _HOMES = {
     "MBNDTClassifier": "mbndt.estimator",
+    "MBNDTRegressor": "mbndt.estimator",
     "Rules": "mbndt.rules",
     "load": "mbndt.checkpoint",
 }

@@ -97,11 +97,12 @@ def _plain(model: Model) -> dict[str, Any]:
         "mbndt": __version__,
         "settings": asdict(model.settings),
         "weights": {} if network is None else _tensors(network),
-        "encoder": [_column(column) for column in model.encoder.columns],
+        "encoder": [_column(c) for c in (model.encoder.columns if model.encoder else ())],
         "rules": model.rules.to_json(),
-        "history": model.history,
+        "history": list(model.history),
         "held_out": dict(model.held_out),
         "moved": model.moved,
+        "starts": [list(pair) for pair in model.starts],
     }
 
 

@@ -33,6 +33,12 @@ Model = Annotated[Path, typer.Argument(help="model.pt, or a rules JSON file")]
 Data = Annotated[Path, typer.Argument(help="CSV (also .gz), Parquet, DuckDB or SQLite file")]
 Query = Annotated[str | None, typer.Option(help="what to read from a DuckDB or SQLite file")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print errors only")]
+TargetColumn = Annotated[str, typer.Option("--target", help="the column to predict")]
+Weights = Annotated[str | None, typer.Option(help="a column with the rows' weights")]
+ClassWeight = Annotated[str | None, typer.Option(help="balanced or none")]
+Penalty = Annotated[float | None, typer.Option(help="price of an interval, in rows")]
+Exclude = Annotated[list[str] | None, typer.Option(help="a column to leave out")]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", help="JSON or TOML: what columns are")]
 Output = Annotated[Path | None, typer.Option("-o", "--output-file", help="- is stdout")]
 
 
@@ -97,64 +103,129 @@ def _root(
 @app.command()
 def train(
     data: Data,
-    target: Annotated[str, typer.Option(help="the column to predict")],
+    target: TargetColumn,
     output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
     depth: Annotated[int | None, typer.Option(help="splits on a path, at most (4)")] = None,
     branching: Annotated[int | None, typer.Option(help="branches of a split, at most")] = None,
     leaf_budget: Annotated[float | None, typer.Option(help="effective leaves aimed at")] = None,
-    restarts: Annotated[int | None, typer.Option(help="networks to choose from")] = None,
+    restarts: Annotated[int | None, typer.Option(help="networks to start from")] = None,
+    refine: Annotated[bool | None, typer.Option(help="re-split exactly after pruning")] = None,
+    penalty: Penalty = None,
+    compact: Annotated[bool, typer.Option("--compact", help="fewer leaves")] = False,
     preset: Annotated[str, typer.Option(help="default, paper or fast")] = "default",
     seed: int = 0,
+    task: Annotated[str, typer.Option(help="auto, classification or regression")] = "auto",
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    monitor: Annotated[str | None, typer.Option(help="stop by score or loss")] = None,
     holdout: Annotated[float, typer.Option(help="share of rows kept for the figures")] = 0.2,
-    exclude: Annotated[list[str] | None, typer.Option(help="a column to leave out")] = None,
-    schema: Annotated[Path | None, typer.Option(help="JSON or TOML: what columns are")] = None,
+    exclude: Exclude = None,
+    schema: SchemaFile = None,
     drop_missing_target: Annotated[bool, typer.Option("--drop-missing-target")] = False,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    report: Annotated[Path | None, typer.Option(help="write all figures as JSON")] = None,
     query: Query = None,
     quiet: Quiet = False,
 ) -> None:
     """Learn rules for a column of a table, and write model.pt."""
+    from mbndt import settings
     from mbndt.schema import Schema
-    from mbndt.table import Table
     from mbndt.writing import check_writable
 
-    if str(output) != "-":
-        check_writable(output)
+    for path in (output, report):
+        if path is not None and str(path) != "-":
+            check_writable(path)
+    chosen = settings.preset(preset, **_given(
+        depth=depth, branching=branching, leaf_budget=leaf_budget, restarts=restarts, seed=seed,
+        refine=refine, penalty=penalty, compact=compact, class_weight=class_weight,
+        monitor=monitor, device=device,
+    ))  # fmt: skip
     declared = Schema.read(schema) if schema else None
-    table = Table.read(data, query)
-    if target not in table:
-        raise OptionError(f"--target: {data} has no column {shown(target)}"
-                          f"{nearest(target, table.columns)}")  # fmt: skip
-    if target in (exclude or []):
-        raise OptionError(f"--exclude: {shown(target)} is the target")
-    for name in exclude or []:
-        if name not in table:
-            raise OptionError(f"--exclude: {data} has no column {shown(name)}"
-                              f"{nearest(name, table.columns)}")  # fmt: skip
-    table = table.without(exclude or [])
-    from mbndt import training
+    table, weight = _learning_table(data, query, target, exclude, weights)
     from mbndt.checkpoint import model_bytes
     from mbndt.model import learn
-    from mbndt.report import print_model, progress_bar
+    from mbndt.report import model_json, print_model, progress_bar
 
-    options = {
-        "depth": depth, "branching": branching, "leaf_budget": leaf_budget, "restarts": restarts,
-        "device": device, "seed": seed,
-    }  # fmt: skip
-    chosen = {name: value for name, value in options.items() if value is not None}
-    settings = training.preset(preset, **chosen)
     with progress_bar(quiet) as progress:
         model = learn(
-            table, target, settings, schema=declared, holdout=holdout,
+            table, target, chosen, schema=declared, task=task, weights=weight, holdout=holdout,
             drop_missing_target=drop_missing_target, progress=progress,
         )  # fmt: skip
     _write(model_bytes(model), output)
+    if report:
+        _write(model_json(model), report)
     if quiet:
         return
     if model.dropped:
         _note(f"{model.dropped} rows without a value of {shown(target)} were left out")
-    if str(output) != "-":
+    if "-" not in (str(output), str(report)):
         print_model(model, output)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _learning_table(
+    data: Path, query: str | None, target: str, exclude: list[str] | None, weights: str | None
+) -> tuple[Table, Any]:
+    """Return the table to learn from, without excluded columns, and its rows' weights."""
+    from mbndt.schema import read_weights
+    from mbndt.table import Table
+
+    table = Table.read(data, query)
+    named: dict[str, list[Any]] = {
+        "--target": [target],
+        "--exclude": exclude or [],
+        "--weights": [weights],
+    }
+    for option, names in named.items():
+        for name in names:
+            if name is not None and name not in table:
+                raise OptionError(f"{option}: {data} has no column {shown(name)}"
+                                  f"{nearest(name, table.columns)}")  # fmt: skip
+            if name == target and option != "--target":
+                raise OptionError(f"{option}: {shown(target)} is the target")
+    weight = None if weights is None else read_weights(table, weights)
+    dropped = {*(exclude or []), *([weights] if weights is not None else [])}
+    return table.without([*dropped]), weight
+
+
+@app.command()
+def refine(
+    model: Model,
+    data: Data,
+    target: TargetColumn,
+    output: Output = None,
+    branching: Annotated[int | None, typer.Option(help="branches of a split, at most")] = None,
+    penalty: Penalty = None,
+    compact: Annotated[bool, typer.Option("--compact", help="fewer leaves")] = False,
+    seed: int = 0,
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make rules better and smaller over a table: rules JSON, or a model file for -o FILE.pt."""
+    from mbndt import settings
+    from mbndt.checkpoint import load, model_bytes
+    from mbndt.model import Model
+    from mbndt.refining import refine_rules
+    from mbndt.report import refined_line
+    from mbndt.writing import check_writable
+
+    if output is not None and str(output) != "-":
+        check_writable(output)
+    chosen = settings.preset("default", **_given(
+        branching=branching, penalty=penalty, compact=compact, class_weight=class_weight, seed=seed
+    ))  # fmt: skip
+    rules = load(model)
+    table, weight = _learning_table(data, query, target, None, weights)
+    found = refine_rules(rules, table, target, chosen, weight)
+    binary = output is not None and output.suffix == ".pt"
+    _write(model_bytes(Model(found.rules, chosen)) if binary else found.rules.to_json(), output)
+    if not quiet:
+        _note(refined_line(rules, found))
 
 
 @app.command("compile")

@@ -12,7 +12,7 @@ the score between quantiles, where the experiments were linear in the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -178,7 +178,7 @@ class Encoder:
 
     columns: tuple[ScoreColumn, ...]
 
-    def encode(self, typed: dict[str, Column]) -> Floats:
+    def encode(self, typed: Mapping[str, Column]) -> Floats:
         """Return the scores of n rows, [n, F]."""
         rows = len(next(iter(typed.values())).values) if typed else 0
         found = np.empty((rows, len(self.columns)))
@@ -194,14 +194,14 @@ def typed_columns(table: Table, features: Sequence[Feature]) -> dict[str, Column
 
 def fit_encoder(
     features: Sequence[Feature],
-    typed: dict[str, Column],
-    codes: npt.NDArray[np.int64],
+    typed: Mapping[str, Column],
+    outcome: Floats,
     draw: np.random.Generator,
 ) -> tuple[Encoder, Floats]:
     """Fit the encoder on training rows; return it and their scores, [n, F].
 
-    `codes` [n] are class indices. The training scores of a target-encoded column leave the row's
-    own class out, as in the experiments. Constant columns get no score.
+    `outcome` [n] are class indices or values. The training scores of a target-encoded column leave
+    the row's own outcome out, as in the experiments. Constant columns get no score.
     """
     columns: list[ScoreColumn] = []
     scores: list[Floats] = []
@@ -210,11 +210,11 @@ def fit_encoder(
         if feature.type.numeric:
             fitted = _fit_number(feature, column, draw)
         else:
-            fitted = _fit_set(feature, column, codes, draw)
+            fitted = _fit_set(feature, column, outcome, draw)
         for score_column, numbers in fitted:
             columns.append(score_column)
             scores.append(score_column.ranks.score(numbers))
-    stacked = np.stack(scores, axis=1) if scores else np.empty((len(codes), 0))
+    stacked = np.stack(scores, axis=1) if scores else np.empty((len(outcome), 0))
     return Encoder(tuple(columns)), stacked
 
 
@@ -234,7 +234,7 @@ def _fit_number(feature: Feature, column: Column, draw: np.random.Generator) -> 
 
 
 def _fit_set(
-    feature: Feature, column: Column, codes: npt.NDArray[np.int64], draw: np.random.Generator
+    feature: Feature, column: Column, outcome: Floats, draw: np.random.Generator
 ) -> Fitted:
     size = len(feature.categories) or 2
     present = column.values[~column.missing & (column.values >= 0)]
@@ -250,7 +250,7 @@ def _fit_set(
         return []
     if levels <= ONE_HOT_LEVELS:
         return _fit_one_hot(feature, column, seen, draw)
-    return [_fit_target(feature, column, codes, draw)]
+    return [_fit_target(feature, column, outcome, draw)]
 
 
 def _set_column(
@@ -275,18 +275,18 @@ def _fit_one_hot(
 
 
 def _fit_target(
-    feature: Feature, column: Column, codes: npt.NDArray[np.int64], draw: np.random.Generator
+    feature: Feature, column: Column, outcome: Floats, draw: np.random.Generator
 ) -> tuple[ScoreColumn, Floats]:
-    """Return the column of mean class indices by level; training rows leave themselves out."""
+    """Return the column of mean outcomes by level; training rows leave themselves out."""
     size = len(feature.categories)
     level = np.where(column.missing, size, np.where(column.values < 0, size + 1, column.values))
     count = np.bincount(level, minlength=size + 2).astype(np.float64)
-    total = np.bincount(level, weights=codes, minlength=size + 2)
-    overall = float(np.mean(codes))
+    total = np.bincount(level, weights=outcome, minlength=size + 2)
+    overall = float(np.mean(outcome))
     means = np.divide(total, count, out=np.full(size + 2, overall), where=count > 0)
     others = count[level] - 1
     numbers = np.divide(
-        total[level] - codes, others, out=np.full(len(codes), overall), where=others > 0
+        total[level] - outcome, others, out=np.full(len(outcome), overall), where=others > 0
     )
     ranks = RankGauss.fit(numbers, draw)
     return SetColumn(feature, means[:size], overall, float(means[size]), ranks), numbers

@@ -1,10 +1,9 @@
-"""Learning from a table: encode, train, prune, shorten the thresholds; report on held-out rows."""
+"""Learning from a table: networks, pruning, refining; and the figures on held-out rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,39 +11,46 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from mbndt import __version__
-from mbndt.encoding import Encoder, Floats, fit_encoder, typed_columns
+from mbndt.encoding import Encoder, fit_encoder, typed_columns
 from mbndt.errors import DataError, OptionError
 from mbndt.interpreter import route
-from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths
+from mbndt.losses import make_loss
+from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths, squared_error_figures
 from mbndt.network import TrainedNetwork
-from mbndt.pruning import prune
+from mbndt.problem import Floats, Indices
+from mbndt.pruning import prune, redirected
+from mbndt.refining import refine
 from mbndt.rounding import shorten
-from mbndt.rules import Feature, Leaf, Rules
-from mbndt.schema import Labels, Schema, infer_features, infer_labels, missing_rows
-from mbndt.table import Column, Table
-from mbndt.training import BalancedLogistic, Progress, Settings, train
+from mbndt.rows import Rows
+from mbndt.rules import Rules
+from mbndt.schema import Labels, Schema, Values, infer_features, infer_target, missing_rows
+from mbndt.settings import Settings
+from mbndt.table import Table
+from mbndt.training import Progress, train
 
 Codes = npt.NDArray[np.int64]
-Columns = dict[str, Column]
 
 
 @dataclass(frozen=True)
 class Model:
     """The trained whole: rules, and what they came from.
 
-    `network` is None where no column varies; `held_out` has the figures on rows that learning did
-    not see, empty where none were held out; `moved` counts the thresholds that became shorter,
-    `dropped` the rows left out as they lacked a target.
+    `network` is the winner of the restarts (None where no column varies or none was asked for) and
+    `encoder` makes its scores; `history` has a record an epoch; `held_out` the figures on rows that
+    learning did not see, empty where none were held out; `moved` counts the thresholds that became
+    shorter, `dropped` the rows left out as they lacked a target; `starts` has the objectives that
+    refining began and ended with, for each start.
     """
 
     rules: Rules
     settings: Settings
-    encoder: Encoder
-    network: TrainedNetwork | None
-    history: list[dict[str, Any]]
-    held_out: Mapping[str, Any]
-    moved: int
+    encoder: Encoder | None = None
+    network: TrainedNetwork | None = None
+    history: tuple[dict[str, Any], ...] = ()
+    held_out: Mapping[str, Any] = field(default_factory=dict)
+    moved: int = 0
     dropped: int = 0
+    starts: tuple[tuple[float, float], ...] = ()
 
 
 def learn(
@@ -53,40 +59,44 @@ def learn(
     settings: Settings,
     *,
     schema: Schema | None = None,
+    task: str = "auto",
+    weights: Floats | None = None,
     holdout: float = 0.0,
     drop_missing_target: bool = False,
     progress: Progress | None = None,
 ) -> Model:
-    """Learn rules that tell the two classes of column `target` from all other columns.
+    """Learn rules that tell column `target` from all other columns.
 
-    `holdout` is the share of rows, stratified by class, that learning doesn't see and `held_out`
-    reports on. Raises `DataError` for a table that can't be learned from.
+    `task` is "classification", "regression" or "auto" (by the target's values); `weights` [n] are
+    the rows' weights, not negative. `holdout` is the share of rows, stratified by class, that
+    learning doesn't see and `held_out` reports on. Raises `DataError` for a table that can't be
+    learned from.
     """
     if not 0.0 <= holdout < 1.0:
         raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
     schema = schema or Schema()
-    before = table.rows
-    table = _with_target(table, target, drop_missing_target)
+    weights = np.ones(table.rows) if weights is None else weights
+    gaps = _gaps(table, target, drop_missing_target)
+    # A row that weighs nothing says nothing.
+    kept = ~gaps & (weights > 0)
+    table, weights = (table, weights) if kept.all() else (table.take(kept), weights[kept])
+    if table.rows < 2:
+        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r},"
+                        " expected at least 2")  # fmt: skip
     features = infer_features(table, schema, target)
-    labels = infer_labels(table, target, schema)
-    _check_classes(table, target, labels)
+    outcome = infer_target(table, target, schema, task)
+    _check_varies(table, outcome)
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
-    fit, held = _split(labels.codes, holdout, settings.seed)
-    some = replace(labels, codes=labels.codes[fit])
-    model = _fit(_take(typed, fit), features, some, settings, progress)
-    model = replace(model, dropped=before - table.rows)
-    if len(held) == 0:
-        return model
-    held_out = evaluate(model.rules, _take(typed, held), labels.codes[held])
-    return replace(model, held_out=held_out)
+    rows = Rows(features, typed, outcome, weights, settings.class_weight == "balanced")
+    fit, held = _split(rows, holdout, settings.seed)
+    model = _fit(rows.take(fit) if len(held) else rows, settings, progress)
+    model = replace(model, dropped=int(gaps.sum()))
+    return replace(model, held_out=evaluate(model.rules, rows.take(held))) if len(held) else model
 
 
-def _take(typed: Columns, rows: npt.NDArray[np.intp]) -> Columns:
-    return {name: column.take(rows) for name, column in typed.items()}
-
-
-def _with_target(table: Table, target: str, drop: bool) -> Table:
+def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
+    """Return which rows lack a target; raises `DataError` that names them unless they drop."""
     missing = missing_rows(table, target)
     if missing.any() and not drop:
         rows = table.take(missing).numbers
@@ -95,91 +105,124 @@ def _with_target(table: Table, target: str, drop: bool) -> Table:
         listed = ", ".join(map(str, rows[:5].tolist()))
         raise DataError(f"{table.source}: column {target!r} is missing in row {listed}{more};"
                         " --drop-missing-target leaves such rows out")  # fmt: skip
-    table = table.take(~missing) if missing.any() else table
-    if table.rows < 2:
-        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r},"
-                        " expected at least 2")  # fmt: skip
-    return table
+    return missing
 
 
-def _check_classes(table: Table, target: str, labels: Labels) -> None:
-    present = len(np.unique(labels.codes))
-    if present == 1:
-        raise DataError(f"{table.source}: column {target!r} is constant, expected two classes")
-    if len(labels.target.classes) > 2:
-        raise DataError(f"{table.source}: column {target!r} has {len(labels.target.classes)}"
-                        " different values, expected two classes")  # fmt: skip
+def _check_varies(table: Table, outcome: Labels | Values) -> None:
+    if isinstance(outcome, Values):
+        constant, expected = np.ptp(outcome.values) == 0, "different values"
+    else:
+        constant, expected = np.ptp(outcome.codes) == 0, "two classes or more"
+    if constant:
+        raise DataError(f"{table.source}: column {outcome.target.name!r} is constant,"
+                        f" expected {expected}")  # fmt: skip
 
 
-def _split(
-    codes: Codes, holdout: float, seed: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    rows = np.arange(len(codes))
-    counts = np.bincount(codes)
-    held = round(holdout * len(codes))
-    if held == 0:
-        return rows, rows[:0]
-    if counts.min() < 2 or held < len(counts) or len(codes) - held < len(counts):
-        raise DataError(f"too few rows to hold out a share of {holdout} of each class:"
-                        f" {counts.tolist()} rows; --holdout 0 learns from all")  # fmt: skip
-    fit, held_rows = train_test_split(rows, test_size=held, random_state=seed, stratify=codes)
-    return np.sort(fit), np.sort(held_rows)
+def _split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
+    """Return the rows to learn from and those held out, stratified by class; the only row of a
+    class is learned from.
+    """
+    everything = np.arange(rows.rows)
+    codes = rows.codes
+    alone = np.zeros(rows.rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
+    among = everything[~alone]
+    held = min(round(holdout * rows.rows), len(among) - 1)
+    if held <= 0:
+        return everything, everything[:0]
+    strata = stratified(codes, among, held)
+    fit, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
+    return np.sort(np.append(fit, everything[alone])), np.sort(held_rows)
 
 
-def _fit(
-    typed: Columns,
-    features: tuple[Feature, ...],
-    labels: Labels,
-    settings: Settings,
-    progress: Progress | None,
-) -> Model:
-    draw = np.random.default_rng(settings.seed)
-    encoder, scores = fit_encoder(features, typed, labels.codes, draw)
+def _fit(rows: Rows, settings: Settings, progress: Progress | None) -> Model:
+    model, starts = _networks(rows, settings, progress)
+    # Where no column varies there is nothing to split.
+    if settings.refine and model.encoder and model.encoder.columns:
+        found = refine(
+            rows, starts,
+            penalty=settings.price(rows.rows), branching=settings.branching, depth=settings.depth,
+            smoothing=settings.smoothing_of(rows.rows), greedy=settings.greedy, seed=settings.seed,
+        )  # fmt: skip
+        pairs = tuple(zip(found.before, found.after, strict=True))
+        model = replace(model, rules=found.rules, moved=0, starts=pairs)
     provenance = {
-        "learned by": f"mbndt {__version__}", "training rows": len(labels.codes),
-        "depth": settings.depth, "branching": settings.branching, "seed": settings.seed,
+        "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
+        "branching": settings.branching, "seed": settings.seed,
     }  # fmt: skip
+    return replace(model, rules=replace(model.rules, provenance=provenance))
 
-    def make_leaf(leaf: int, outputs: Floats, rows: npt.NDArray[np.intp]) -> Leaf:
-        p = 1 / (1 + math.exp(-float(outputs[0])))
-        return Leaf(leaf, (1.0 - p, p), counts=_counts(labels.codes[rows]))
 
-    if not encoder.columns:
-        counts = _counts(labels.codes)
-        share = counts[1] / sum(counts)
-        root = Leaf(0, (1.0 - share, share), counts)
-        rules = Rules(labels.target.name, labels.target, features, root, provenance)
-        return Model(rules, settings, encoder, None, [], {}, 0)
-
+def _networks(
+    rows: Rows, settings: Settings, progress: Progress | None
+) -> tuple[Model, list[Rules]]:
+    """Train networks; return the model of the winner, and the rules of all restarts."""
+    alone = replace(rows, balanced=False).leaf(0, np.arange(rows.rows))
+    single = Rules(rows.target.name, rows.target, rows.features, alone)
+    rows = _sample(rows, settings)
+    encoder, scores = fit_encoder(
+        rows.features, rows.typed, rows.numbers(), np.random.default_rng(settings.seed)
+    )
+    if not encoder.columns or settings.restarts == 0:
+        return Model(single, settings, encoder), []
+    outcome = rows.numbers() if rows.codes is None else rows.codes
     trained = train(
         scores,
-        lambda rows, device: BalancedLogistic(labels.codes, rows, device),
-        labels.codes, settings, progress,
+        make_loss(outcome, len(rows.target.classes), rows.weights, settings.class_weight),
+        rows.codes, settings, progress,
     )  # fmt: skip
-    pruned = prune(
-        trained.network, encoder, encoder.encode(typed), features, labels.target, make_leaf
+    encoded = encoder.encode(rows.typed)
+
+    def pruned(network: TrainedNetwork) -> Rules:
+        return prune(network, encoder, encoded, rows.features, rows.target, rows.network_leaf)
+
+    rules, moved = shorten(pruned(trained.network), rows.typed)
+    model = Model(rules, settings, encoder, trained.network, tuple(trained.history), moved=moved)
+    return model, [pruned(network) for network in trained.restarts] if settings.refine else []
+
+
+def _sample(rows: Rows, settings: Settings) -> Rows:
+    """Return the rows that networks train on: all, or a stratified sample of them."""
+    if settings.sample is None or rows.rows <= settings.sample:
+        return rows
+    everything = np.arange(rows.rows)
+    strata = stratified(rows.codes, everything, settings.sample)
+    index, _ = train_test_split(
+        everything, train_size=settings.sample, random_state=settings.seed, stratify=strata
     )
-    rules, moved = shorten(pruned, typed)
-    rules = replace(rules, provenance=provenance)
-    return Model(rules, settings, encoder, trained.network, trained.history, {}, moved)
+    return rows.take(np.sort(index))
 
 
-def _counts(codes: Codes) -> tuple[int, int]:
-    zeros, ones = np.bincount(codes, minlength=2).tolist()
-    return zeros, ones
-
-
-def evaluate(rules: Rules, typed: Columns, codes: Codes) -> dict[str, Any]:
-    """Return the figures of rules on rows, given as typed columns, whose class indices are
-    `codes` [n]: balanced accuracy with a 95 % interval, accuracy, mean path length, leaves.
+def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
+    """Return the classes [m] to stratify a draw of `size` rows of some [m] by, or None where a
+    class or a part is too small for it.
     """
-    leaf = route(rules, typed, len(codes))
+    if codes is None:
+        return None
+    counts = np.bincount(codes[among])
+    counts = counts[counts > 0]
+    fits = counts.min() >= 2 and len(counts) <= min(size, len(among) - size)
+    return codes[among] if fits else None
+
+
+def evaluate(rules: Rules, rows: Rows) -> dict[str, Any]:
+    """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
+    for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
+    absolute and root mean squared error with a 95 % interval.
+    """
+    leaf = route(rules, rows.typed, rows.rows)
+    figures: dict[str, Any] = {
+        "rows": rows.rows,
+        "mean_path": float(np.mean(path_lengths(rules)[leaf])),
+        "leaves": len(rules.leaves),
+        "redirected": redirected(rules, rows.typed, rows.rows),
+    }
+    if isinstance(rows.outcome, Values):
+        values = np.array([entry.value for entry in rules.leaves], np.float64)
+        return figures | squared_error_figures(rows.outcome.values, values[leaf])
+    codes = rows.outcome.codes
     got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
-    return {
-        "rows": len(codes),
+    return figures | {
         "balanced_accuracy": balanced_accuracy(codes, got),
         "balanced_accuracy_95": list(balanced_interval(codes, got)),
         "accuracy": float(np.mean(got == codes)),
-        "mean_path": float(np.mean(path_lengths(rules)[leaf])),
-        "leaves": len(rules.leaves),
     }

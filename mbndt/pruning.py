@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from mbndt.encoding import Encoder, Floats, NumberColumn, SetColumn
+from mbndt.interpreter import branches
 from mbndt.network import TrainedNetwork
 from mbndt.rules import (
     INT64_MIN,
@@ -29,8 +30,10 @@ from mbndt.rules import (
     NumericSplit,
     Rules,
     SetSplit,
+    Split,
     Target,
 )
+from mbndt.table import Column
 
 # Makes a leaf from its id, the network's outputs [K], and the training rows that reach it [m].
 LeafMaker = Callable[[int, Floats, npt.NDArray[np.intp]], Leaf]
@@ -152,3 +155,30 @@ def _branch_below(intervals: list[tuple[float | None, int]], end: float | None) 
         if high is None or (end is not None and end <= high):
             return branch
     raise AssertionError("the last interval has no end")
+
+
+def redirected(rules: Rules, columns: Mapping[str, Column], rows: int) -> int:
+    """Return how many of n rows, given as typed columns, take a redirected interval or group."""
+    found = 0
+    work: list[tuple[Node, npt.NDArray[np.intp]]] = [(rules.root, np.arange(rows))]
+    while work:
+        node, here = work.pop()
+        if isinstance(node, Leaf) or len(here) == 0:
+            continue
+        branch = branches(rules, _marked(node), columns[node.feature].take(here))
+        found += int(np.count_nonzero(branch == len(node.children)))
+        work += [(child, here[branch == i]) for i, child in enumerate(node.children)]
+    return found
+
+
+def _marked(split: Split) -> Split:
+    """Return a split whose redirected parts lead to a child of their own, one past the others."""
+    past = len(split.children)
+    if isinstance(split, NumericSplit):
+        return replace(split, intervals=tuple(
+            part if part.redirected_from is None else replace(part, to=past)
+            for part in split.intervals
+        ))  # fmt: skip
+    return replace(split, groups=tuple(
+        part if part.redirected_from is None else replace(part, to=past) for part in split.groups
+    ))  # fmt: skip

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from mbndt.rules import Leaf, Node, Rules, deep_recursion
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
     from mbndt.model import Model
+    from mbndt.refining import Refined
     from mbndt.training import Progress
     from mbndt.verify import Check
 
@@ -92,7 +94,13 @@ def print_model(model: Model, path: Path) -> None:
     console = _console()
     count = sizes(model.rules)
     summary = ", ".join(f"{number} {name}" for name, number in count.items())
-    console.print(f"{path}: {summary}; {model.moved} thresholds moved to short decimals")
+    if model.starts:
+        best = min(range(len(model.starts)), key=lambda i: model.starts[i][1])
+        before, after = model.starts[best]
+        how = f"objective {before:.1f} refined to {after:.1f}, the best of {len(model.starts)}"
+    else:
+        how = f"{model.moved} thresholds moved to short decimals"
+    console.print(f"{path}: {summary}; {how}")
     if model.held_out:
         console.print(held_out_line(model))
 
@@ -100,10 +108,37 @@ def print_model(model: Model, path: Path) -> None:
 def held_out_line(model: Model) -> str:
     """Return the held-out figures in a line."""
     found = model.held_out
-    low, high = found["balanced_accuracy_95"]
-    return (f"held out {found['rows']} rows: balanced accuracy {found['balanced_accuracy']:.3f}"
-            f" (95 % {low:.3f} to {high:.3f}), {found['leaves']} leaves,"
+    if "rmse" in found:
+        low, high = found["rmse_95"]
+        r2 = "not defined" if found["r2"] is None else f"{found['r2']:.3f}"
+        figures = f"R squared {r2}, root mean squared error {found['rmse']:.4g}"
+        figures += f" (95 % {low:.4g} to {high:.4g})"
+    else:
+        low, high = found["balanced_accuracy_95"]
+        figures = f"balanced accuracy {found['balanced_accuracy']:.3f}"
+        figures += f" (95 % {low:.3f} to {high:.3f})"
+    return (f"held out {found['rows']} rows: {figures}, {found['leaves']} leaves,"
             f" mean path {found['mean_path']:.2f}")  # fmt: skip
+
+
+def refined_line(before: Rules, found: Refined) -> str:
+    """Return in a line what refining did."""
+    return (f"objective {found.before[0]:.1f} refined to {found.after[0]:.1f},"
+            f" {len(before.leaves)} leaves to {len(found.rules.leaves)}")  # fmt: skip
+
+
+def model_json(model: Model) -> str:
+    """Return the training report as JSON: settings, sizes, held-out figures, history."""
+    document = {
+        "settings": asdict(model.settings),
+        "rules": {"sha256": model.rules.fingerprint, **sizes(model.rules)},
+        "held out": dict(model.held_out),
+        "starts": [{"before": before, "after": after} for before, after in model.starts],
+        "thresholds moved": model.moved,
+        "rows without a target": model.dropped,
+        "history": list(model.history),
+    }
+    return json.dumps(document, indent=1) + "\n"
 
 
 def print_checks(checks: Sequence[Check]) -> None:

@@ -7,7 +7,7 @@ Nodes are `Leaf`, `NumericSplit` and `SetSplit`; dispatch on them with `match`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -263,6 +263,42 @@ class Rules:
         from mbndt.table import Table
 
         return predict(self, Table.of(data))
+
+    def refine(
+        self,
+        X: object,  # noqa: N803
+        y: object,
+        *,
+        sample_weight: object = None,
+        **options: Any,
+    ) -> Rules:
+        """Return the rules made better and smaller over rows X [n, F] with the true answers y [n].
+
+        `options` are settings of the default preset (`branching`, `penalty`, `smoothing`, …).
+        Raises `DataError` for rows that don't fit the rules, `OptionError` for a wrong option.
+        """
+        from mbndt.refining import refine_rules
+        from mbndt.rows import row_weights, with_target
+        from mbndt.settings import preset
+        from mbndt.table import Table
+
+        table = Table.of(X)
+        whole, target = with_target(table, y)
+        weights = row_weights(table, sample_weight)
+        return refine_rules(self, whole, target, preset("default", **options), weights).rules
+
+    @classmethod
+    def from_sklearn(
+        cls, tree: object, *, feature_names: Sequence[str] | None = None, name: str = "target"
+    ) -> Rules:
+        """Return the rules of a fitted decision tree of scikit-learn, with its very answers.
+
+        The tree rounds its inputs to float32, so the features are float32; they are named as in
+        training, or `x0`, `x1`, … Raises `RulesError` for what is no single-output tree.
+        """
+        from mbndt.sklearn_trees import rules_of_tree
+
+        return rules_of_tree(tree, feature_names, name)
 
     def compile(self, target: str, **options: object) -> str | bytes:
         """Return the artefact of a target: text, or bytes for binary formats.

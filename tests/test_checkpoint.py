@@ -15,7 +15,7 @@ from mbndt import load
 from mbndt.checkpoint import RECORD, save
 from mbndt.errors import CheckpointError, MbndtError, OutputError, RulesError
 from mbndt.model import learn
-from mbndt.training import preset
+from mbndt.settings import preset
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_torch_reads_weights_encoder_settings_and_figures_without_pickles(model,
     assert len(found["encoder"]) == len(model.encoder.columns)
     assert found["settings"]["branching"] == model.settings.branching
     assert found["held_out"] == model.held_out
-    assert found["history"] == model.history
+    assert found["history"] == list(model.history)
     assert found["rules"] == model.rules.to_json()
 
 

@@ -144,11 +144,10 @@ BAD_TABLES = {
     "missing target": ("x,y\n1,a\n2,\n3,b\n", "row 2"),
     "target column gone": ("x,z\n1,a\n", "no column 'y'"),
     "stray text": ("x,y\n" + "1,a\n2,b\n" * 9 + "n/a,a\n", "row 19: got 'n/a'"),
-    "three classes": ("x,y\n1,a\n2,b\n3,c\n", "expected two classes"),
+    "constant number": ("x,y\n1,0.5\n2,0.5\n", "'y' is constant"),
     "nameless column": (",y\n1,a\n2,b\n", "no name"),
     "not text": (b"\xff\xfe\x00", "UTF-8"),
-    "fractions as classes": ("x,y\n1,0.5\n2,1.5\n", "expected a class"),
-    "too few to hold out": ("x,y\n" + "1,a\n" * 4 + "2,b\n", "--holdout 0"),
+    "a target too large": ("x,y\n1,0.5\n2,1e200\n", "row 2"),
 }
 
 

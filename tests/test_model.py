@@ -11,9 +11,11 @@ from mbndt.errors import DataError, OptionError
 from mbndt.interpreter import predict
 from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths, wilson
 from mbndt.model import evaluate, learn
-from mbndt.schema import Schema
+from mbndt.rows import Rows
+from mbndt.schema import Schema, infer_target
+from mbndt.settings import preset
 from mbndt.table import Table
-from mbndt.training import batch_size, preset
+from mbndt.training import batch_size
 
 FAST = preset("fast")
 
@@ -31,8 +33,9 @@ def test_a_signal_is_learned_and_the_held_out_figures_are_true():
 def test_evaluate_agrees_with_scikit_learn():
     table = mixed_table(300, seed=1)
     rules = learn(table, "y", FAST).rules
-    codes = np.array([rules.target.classes.index(label) for label in table.column("y")])
-    found = evaluate(rules, typed_columns(table, rules.features), codes)
+    outcome = infer_target(table, "y", Schema())
+    typed = typed_columns(table, rules.features)
+    found = evaluate(rules, Rows(rules.features, typed, outcome, np.ones(300)))
     labels = predict(rules, table).prediction
     assert found["balanced_accuracy"] == pytest.approx(
         balanced_accuracy_score(list(table.column("y")), labels)
@@ -90,7 +93,7 @@ def test_strange_columns_give_a_tree(column):
     "columns, message",
     [
         ({"x": [1, 2, 3], "y": ["a", "a", "a"]}, "constant"),
-        ({"x": [1, 2, 3], "y": ["a", "b", "c"]}, "3 different values"),
+        ({"x": [1, 2, 3], "y": [0.5, 0.5, 0.5]}, "'y' is constant, expected different"),
         ({"x": [1], "y": ["a"]}, "at least 2"),
         ({"x": [], "y": []}, "0 rows"),
         ({"x": [1, 2, 3], "y": ["a", None, "b"]}, "missing in row 2; --drop-missing-target"),
@@ -117,7 +120,8 @@ def test_rows_without_a_target_are_dropped_on_request():
 
 @pytest.mark.parametrize(
     "option, value",
-    [("depth", 0), ("depth", 5), ("branching", 1), ("restarts", 0), ("leaf_budget", 0.5),
+    [("depth", 0), ("depth", 5), ("branching", 1), ("restarts", 0), ("refine", 1),
+     ("penalty", -1.0), ("smoothing", 2), ("class_weight", "even"), ("leaf_budget", 0.5),
      ("device", "tpu"), ("seed", -1)],
 )  # fmt: skip
 def test_a_wrong_setting_names_its_option(option, value):

@@ -11,12 +11,15 @@ from mbndt.network import (
     CLAMP,
     Shape,
     TrainedNetwork,
-    effective_leaves,
+    bounds,
     entmax15,
     forward,
     gradients,
     initial,
+    node_values,
     outputs_of,
+    selected,
+    soften,
     thresholds,
 )  # fmt: skip
 
@@ -136,14 +139,24 @@ def test_outputs_and_gradients_are_those_of_the_plain_network(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES[:4], ids=str)
-def test_effective_leaves_are_those_of_the_plain_network(shape):
+def test_effective_leaves_and_their_gradients_are_those_of_the_plain_network(shape):
     params, x = drawn(shape, 2, seed=7)
-    found = effective_leaves(params, shape, TAU, x.T)
+    columns = x.T.contiguous()
+    routing = forward(params, shape, TAU, columns)
+    soft = soften(params, shape, TAU, selected(params, columns))
+    d_log = torch.tensor([0.7, -1.3], dtype=torch.float64)
+    nothing = torch.zeros(2, len(x), shape.outputs, dtype=torch.float64)
+    found = gradients(params, shape, TAU, columns, routing, nothing, soft, d_log)
     for r in range(2):
-        one = {name: value[r] for name, value in params.items()}
+        one = {name: value[r].clone().requires_grad_() for name, value in params.items()}
         share = plain_output(one, shape, x, soft=True).mean(0)
         share = share / share.sum()
-        assert torch.isclose(found[r], 1 / (share**2).sum())
+        expected = 1 / (share**2).sum()
+        assert torch.isclose(soft.effective[r], expected)
+        (expected.log() * d_log[r]).backward()
+        for name in ("selector", "base", "gaps", "masks"):
+            assert torch.allclose(found[name][r], one[name].grad, rtol=1e-5, atol=1e-8), name
+        assert not found["leaves"].any()
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
@@ -172,6 +185,25 @@ def test_at_rest_a_network_routes_as_in_training(shape):
         hits, leaf = network.route(x.numpy(), everything)
         assert np.array_equal(leaf, routing.leaf[r].numpy())
         assert hits[0].sum() == len(x)
+
+
+@given(
+    st.integers(0, 10**6), st.integers(2, 7), st.sampled_from([0.02, 0.08, 0.3, 1.2]),
+    st.sampled_from([0.2, 1.0, 4.0, 30.0]), st.sampled_from([0.0, -6.0, -20.0, 5.0]),
+)  # fmt: skip
+def test_bounds_are_where_the_branch_at_rest_changes(seed, branching, tau, masks, gaps):
+    shape = Shape(1, branching, 1)
+    params, _ = drawn(shape, 1, seed)
+    params["masks"] *= masks
+    params["gaps"] += gaps
+    params["gaps"][..., 0] = np.log(np.expm1(1e-6))
+    network = TrainedNetwork.of(params, shape, tau)
+    found = bounds(params, node_values(params), tau)[:, 0, 0].numpy()
+    assert np.all(found[1:] >= found[:-1])
+    score = np.linspace(-5.2, 5.2, 2001)
+    score = score[np.abs(score[:, None] - found).min(1) > 1e-5]
+    expected = network.branch(0, score, np.ones(branching, bool))
+    assert np.array_equal((score[:, None] >= found).sum(1), expected)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.data())

@@ -1,0 +1,137 @@
+"""Greedy multi-way trees: starts for re-splitting.
+
+`grow` splits nodes one after another, each for good. `least_impurity` takes the split whose
+intervals have the least impurity (Gini's, or the squared error), found exactly on groups of bins by
+the segmentation programme. `best_ahead` looks one level further and values each interval by the
+best split that could follow in it, so it sees what no single split shows, such as parities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbndt.histograms import BinSums
+from mbndt.problem import Classes, Cut, Floats, Indices, Problem, Tree
+from mbndt.segmenting import between, ordered, segment, segments_back
+
+GROUPS = 32
+GROUPS_AHEAD = 16
+ROWS_AHEAD = 10_000  # rows that a look ahead is taken on, at most
+PARTS = 2000  # parts whose best split is sought at a time, for memory's sake
+
+# Finds a split of rows, or None where none pays.
+Splitter = Callable[[Problem, Indices], Cut | None]
+
+
+def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
+    """Return a tree of rows whose nodes are split one after another, each for good; the lowest by
+    their impurity, as nothing follows them.
+    """
+    leaf = problem.goal.best(rows)
+    if depth == 0 or problem.goal.losses(leaf, rows).sum() <= problem.penalty:
+        return leaf
+    cut = (split if depth > 1 else least_impurity)(problem, rows)
+    if cut is None:
+        return leaf
+    branch = problem.branch(cut, rows)
+    children = tuple(
+        grow(problem, rows[branch == i], depth - 1, split) if np.any(branch == i) else leaf
+        for i in range(int(cut.to.max()) + 1)
+    )
+    return replace(cut, children=children)
+
+
+def least_impurity(problem: Problem, rows: Indices) -> Cut | None:
+    """Return the split of least impurity."""
+    sums = BinSums.of(problem, rows, problem.goal.moments(rows))
+    ends = sums.groups(GROUPS)
+    prefix = sums.prefix[:, np.arange(len(ends))[:, None], ends]
+    return _best_cut(problem, sums, ends, problem.goal.impurity(between(prefix)))
+
+
+def _best_cut(problem: Problem, sums: BinSums, ends: Indices, cost: Floats) -> Cut | None:
+    """Return the best segmentation of groups that end at `ends` [F, V+1], given the segments' costs
+    [F, V+1, V+1].
+    """
+    cost = ordered(cost)
+    reached = segment(cost, problem.branching, problem.penalty)
+    total = np.array([r[:, -1] for r in reached])  # [k, F]
+    k, axis = divmod(int(np.argmin(total)), total.shape[1])
+    found = segments_back(cost[axis], [r[axis] for r in reached[: k + 1]])
+    pieces = [(int(ends[axis, i]), int(ends[axis, j])) for i, j in found]
+    pieces = [(start, end) for start, end in pieces if start < end]
+    if len(pieces) < 2:
+        return None
+    numbered = [(start, end, c) for c, (start, end) in enumerate(pieces)]
+    return Cut(axis, sums.table(axis, numbered), ())
+
+
+def best_ahead(problem: Problem, rows: Indices) -> Cut | None:
+    """Return the split whose intervals can be split best once more."""
+    step = -(-len(rows) // ROWS_AHEAD)
+    problem, rows = replace(problem, penalty=problem.penalty / step), rows[::step]
+    moments = problem.goal.moments(rows)
+    sums = BinSums.of(problem, rows, moments)
+    ends = sums.groups(GROUPS_AHEAD)
+    groups = _groups(problem, sums, ends, rows)
+    size = ends.shape[1]
+    cost = np.zeros((len(groups), size, size))
+    start, end = np.triu_indices(size, 1)
+    for axis, group in enumerate(groups):
+        prefix = _pair_sums(moments, group, groups, size - 1)
+        # [K, F, P, V+1]: for each segment of this axis the running sums over all others.
+        parts = prefix[:, :, end] - prefix[:, :, start]
+        cost[axis, start, end] = _after_split(problem, parts)
+    return _best_cut(problem, sums, ends, cost)
+
+
+def _groups(problem: Problem, sums: BinSums, ends: Indices, rows: Indices) -> npt.NDArray[np.intp]:
+    """Return the group of each row on each axis, [F, n]; missing values stand in the first."""
+    found = np.zeros((len(ends), len(rows)), np.intp)
+    for axis, limits in enumerate(ends):
+        rank = np.cumsum(sums.bin_counts(axis)[:-1] > 0)
+        group = np.searchsorted(limits[1:], rank, side="left").clip(0, len(limits) - 2)
+        found[axis] = np.append(group, 0)[problem.bins[axis, rows]]
+    return found
+
+
+def _pair_sums(moments: Floats, group: Indices, groups: npt.NDArray[Any], size: int) -> Floats:
+    """Return the sums of moments [n, K] by the groups of one axis [n] and of each axis [F, n],
+    running over both, [K, F, V+1, V+1].
+    """
+    axes = len(groups)
+    index = ((np.arange(axes)[:, None] * size + group) * size + groups).ravel()
+    prefix = np.zeros((moments.shape[1], axes, size + 1, size + 1))
+    for found, moment in zip(prefix, moments.T, strict=True):
+        table = np.bincount(index, np.tile(moment, axes), axes * size * size)
+        found[:, 1:, 1:] = table.reshape(axes, size, size).cumsum(1).cumsum(2)
+    return prefix
+
+
+def _after_split(problem: Problem, parts: Floats) -> Floats:
+    """Return what each of P parts costs after its best split, given running sums
+    [K, F, P, V+1] over the groups of each axis, [P].
+    """
+    if isinstance(problem.goal, Classes):
+        losses = parts.sum(0) - parts
+        reached = losses.min(0)
+        best = reached[..., -1]
+        for _ in range(1, problem.branching):
+            step = reached - losses
+            np.minimum.accumulate(step, axis=3, out=step)
+            step += losses
+            reached = step.min(0) + problem.penalty
+            best = np.minimum(best, reached[..., -1])
+        return np.asarray(best.min(0))
+    flat = parts.reshape(len(parts), -1, parts.shape[3])
+    found = np.empty(flat.shape[1])
+    for low in range(0, len(found), PARTS):
+        cost = ordered(problem.goal.impurity(between(flat[:, low : low + PARTS])))
+        reached_by = segment(cost, problem.branching, problem.penalty)
+        found[low : low + PARTS] = np.min([r[:, -1] for r in reached_by], axis=0)
+    return np.asarray(found.reshape(parts.shape[1:3]).min(0))

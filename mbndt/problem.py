@@ -1,0 +1,199 @@
+"""What re-splitting works on: trees over binned rows, and the objective to be made small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A split over bins: bin j of an axis goes to child `to[j]`; the last bin is the missing's."""
+
+    axis: int
+    to: Indices
+    children: tuple[Tree, ...]
+
+    @property
+    def extra(self) -> int:
+        """Return the number of intervals beyond the first; a child of the missing alone is one."""
+        alone = not np.any(self.to[:-1] == self.to[-1])
+        return int(np.count_nonzero(np.diff(self.to[:-1]))) + alone
+
+
+# A leaf is the index of its class, or a regression's value.
+Tree: TypeAlias = Cut | int | float
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The goal of a classification: `mass` [n, C] is what each row weighs for each class, so a row
+    costs a leaf all of its mass that is not the leaf's class.
+    """
+
+    mass: Floats
+
+    def losses(self, leaf: Any, rows: Indices) -> Floats:
+        """Return what rows [m] cost a leaf, [m]."""
+        mass = self.mass[rows]
+        return np.asarray(mass.sum(1) - mass[:, leaf])
+
+    def best(self, rows: Indices) -> int:
+        """Return the best leaf of rows."""
+        return int(np.argmax(self.mass[rows].sum(0)))
+
+    def moments(self, rows: Indices) -> Floats:
+        """Return the numbers, [m, M], whose sums tell the impurity of any set of rows."""
+        return self.mass[rows]
+
+    @staticmethod
+    def impurity(sums: Floats) -> Floats:
+        """Return Gini's impurity times the mass, of sums [M, ...]."""
+        total = sums.sum(0)
+        square = np.einsum("c...,c...->...", sums, sums)
+        share = np.divide(square, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(total - share)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The goal of a regression: squared errors of `values` [n] (of about unit spread), with
+    `weights` [n].
+    """
+
+    MOMENTS: ClassVar[int] = 3
+
+    values: Floats
+    weights: Floats
+
+    def losses(self, leaf: Any, rows: Indices) -> Floats:
+        """Return what rows [m] cost a leaf, [m]."""
+        return np.asarray(self.weights[rows] * (self.values[rows] - leaf) ** 2)
+
+    def best(self, rows: Indices) -> float:
+        """Return the best leaf of rows."""
+        return float(np.average(self.values[rows], weights=self.weights[rows]))
+
+    def moments(self, rows: Indices) -> Floats:
+        """Return the numbers, [m, M], whose sums tell the impurity of any set of rows."""
+        w, y = self.weights[rows], self.values[rows]
+        return np.column_stack([w, w * y, w * y * y])
+
+    @staticmethod
+    def mean(sums: Floats) -> float:
+        """Return the best leaf of rows with moments of sums [M]."""
+        return float(sums[1] / sums[0]) if sums[0] > 0 else 0.0
+
+    @staticmethod
+    def cost(sums: Floats, leaf: Any) -> float:
+        """Return what rows with moments of sums [M] cost a leaf."""
+        weight, first, second = sums
+        return float(second - 2 * leaf * first + leaf * leaf * weight)
+
+    @staticmethod
+    def impurity(sums: Floats) -> Floats:
+        """Return the squared error about the mean, of sums [M, ...]."""
+        weight, first, second = sums
+        square = np.divide(first**2, weight, out=np.zeros_like(first), where=weight > 0)
+        return np.asarray(np.maximum(second - square, 0.0))
+
+
+Goal = Classes | Numbers
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be made small: a `goal` over rows with `bins` [F, n] on axes of `sizes` [F], the
+    `penalty` of an interval, and the bounds of the tree.
+    """
+
+    bins: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+    sizes: tuple[int, ...]
+    goal: Goal
+    penalty: float
+    branching: int
+    depth: int
+
+    @property
+    def rows(self) -> Indices:
+        """Return the indices of all rows."""
+        return np.arange(self.bins.shape[1])
+
+    def among(self, axes: Indices) -> Problem:
+        """Return the problem with some of the axes only."""
+        return replace(self, bins=self.bins[axes], sizes=tuple(self.sizes[a] for a in axes))
+
+    def branch(self, cut: Cut, rows: Indices) -> Indices:
+        """Return the child that each of rows [m] goes to, [m]."""
+        branch: Indices = cut.to[self.bins[cut.axis, rows]]
+        return branch
+
+    def losses(self, tree: Tree, rows: Indices) -> Floats:
+        """Return the loss of each of rows [m] in a tree, [m]."""
+        if not isinstance(tree, Cut):
+            return self.goal.losses(tree, rows)
+        found = np.empty(len(rows))
+        branch = self.branch(tree, rows)
+        for i, child in enumerate(tree.children):
+            here = np.flatnonzero(branch == i)
+            if len(here):
+                found[here] = self.losses(child, rows[here])
+        return found
+
+    def objective(self, tree: Tree, rows: Indices) -> float:
+        """Return the loss of rows in a tree plus the penalty of its intervals."""
+        return float(self.losses(tree, rows).sum()) + self.penalty * extras(tree)
+
+
+def extras(tree: Tree) -> int:
+    """Return the number of intervals of a tree beyond the first of each split."""
+    if not isinstance(tree, Cut):
+        return 0
+    return tree.extra + sum(extras(child) for child in tree.children)
+
+
+def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
+    """Return the tree that rows reach: no child without rows, equal leaves of a split as one."""
+    if not isinstance(tree, Cut):
+        return tree
+    branch = problem.branch(tree, rows)
+    alive = np.unique(branch)
+    children: list[Tree] = [
+        merged(problem, tree.children[i], rows[branch == i]) for i in alive.tolist()
+    ]
+    leaves: dict[Tree, int] = {}
+    first = [
+        i if isinstance(child, Cut) else leaves.setdefault(child, i)
+        for i, child in enumerate(children)
+    ]
+    place = np.full(len(tree.children), -1)
+    place[alive] = first
+    return cut_of(tree.axis, _filled(place[tree.to]), children)
+
+
+def _filled(to: Indices) -> Indices:
+    """Return a table of bins in which those without a child (-1) share their neighbours'."""
+    known = np.flatnonzero(to[:-1] >= 0)
+    if len(known) == 0:
+        return np.full(len(to), to[-1])
+    middle = (known[:-1] + known[1:] + 1) // 2
+    found = to[known[np.searchsorted(middle, np.arange(len(to)), side="right")]]
+    found[known] = to[known]
+    values, counts = np.unique(found[:-1], return_counts=True)
+    found[-1] = to[-1] if to[-1] >= 0 else values[np.argmax(counts)]
+    return found
+
+
+def cut_of(axis: int, to: Indices, choices: list[Tree]) -> Tree:
+    """Return a split whose bins go to `choices[to]`, with each child once, in the bins' order."""
+    used, first, place = np.unique(to, return_index=True, return_inverse=True)
+    if len(used) == 1:
+        return choices[int(used[0])]
+    order = np.argsort(first)
+    return Cut(axis, np.argsort(order)[place], tuple(choices[i] for i in used[order].tolist()))

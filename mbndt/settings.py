@@ -1,0 +1,131 @@
+"""The settings of learning, and the presets of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mbndt.errors import OptionError, nearest, shown
+
+# Option, least and greatest value.
+WHOLE = (
+    ("depth", 1, 4), ("branching", 2, 16), ("restarts", 0, 1000), ("seed", 0, 2**31),
+    ("first_epochs", 1, 10**6), ("first_patience", 1, 10**6), ("epochs", 0, 10**6),
+    ("patience", 1, 10**6), ("sample", 2, 2**31), ("greedy", 0, 1000),
+)  # fmt: skip
+NUMBERS = (
+    ("leaf_budget", 1.0, 1e9), ("penalty", 0.0, 1e9), ("smoothing", 0.0, 1.0),
+    ("tau", 1e-3, 1e3), ("rate_selector", 1e-9, 1e3), ("rate_threshold", 1e-9, 1e3),
+    ("rate_leaf", 1e-9, 1e3), ("rate_mask", 1e-9, 1e3),
+)  # fmt: skip
+WORDS = (
+    ("device", ("cpu", "cuda")), ("monitor", ("score", "loss")),
+    ("class_weight", ("balanced", "none")),
+)  # fmt: skip
+PENALTY = 2.0
+PENALTY_SHARE = 1 / 4000
+COMPACT = 3
+SMOOTHED_ROWS = 10_000
+# None stands for a rule of their own.
+OPTIONAL = ("sample", "penalty")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of learning; the defaults are the paper's recommended preset.
+
+    Of the network: `tau`, the temperature of the soft bins on the score scale; the four rates are
+    Adam's; `leaf_budget`, the target K of effective leaves; `monitor`, what the second stage stops
+    by and keeps the best of, "score" (balanced accuracy, for numbers the squared error) or "loss";
+    `sample`, the rows used at most, all where None; without `epochs` there is no second stage.
+
+    Of refining: `refine`, whether it is done; `penalty`, the price of an interval in rows of mean
+    weight (None: by the number of rows), threefold where `compact`; `smoothing`, the forest's share
+    in the labels; `greedy`, the starts besides the network's `restarts`.
+    """
+
+    depth: int = 4
+    branching: int = 3
+    leaf_budget: float = 36.0
+    restarts: int = 5
+    seed: int = 0
+    device: str = "cpu"
+    class_weight: str = "balanced"
+    tau: float = 0.30716
+    rate_selector: float = 0.010145
+    rate_threshold: float = 0.009401
+    rate_leaf: float = 0.020192
+    rate_mask: float = 0.011648
+    first_epochs: int = 40
+    first_patience: int = 8
+    epochs: int = 500
+    patience: int = 25
+    monitor: str = "score"
+    sample: int | None = None
+    refine: bool = False
+    penalty: float | None = None
+    compact: bool = False
+    smoothing: float = 0.0
+    greedy: int = 0
+
+    def __post_init__(self) -> None:
+        for option, low, high in WHOLE:
+            got = getattr(self, option)
+            if got is None and option in OPTIONAL:
+                continue
+            if type(got) is not int or not low <= got <= high:
+                raise _wrong(option, got, f"{low} to {high}")
+        for option, least, most in NUMBERS:
+            got = getattr(self, option)
+            if got is None and option in OPTIONAL:
+                continue
+            if type(got) not in (int, float) or not least <= got <= most:
+                raise _wrong(option, got, f"{least:g} to {most:g}")
+        for option, choices in WORDS:
+            got = getattr(self, option)
+            if got not in choices:
+                raise _wrong(option, got, f"{choices[0]!r} or {choices[1]!r}")
+        for option in ("refine", "compact"):
+            if type(getattr(self, option)) is not bool:
+                raise _wrong(option, getattr(self, option), "true or false")
+        if self.device == "cuda":
+            import torch
+
+            if not torch.cuda.is_available():
+                raise OptionError("--device: got 'cuda', but torch finds no such device here")
+        if self.restarts == 0 and not (self.refine and self.greedy):
+            raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
+
+    def price(self, rows: int) -> float:
+        """Return the penalty of an interval for so many training rows."""
+        price = max(PENALTY, PENALTY_SHARE * rows) if self.penalty is None else self.penalty
+        return price * (COMPACT if self.compact else 1)
+
+    def smoothing_of(self, rows: int) -> float:
+        """Return the forest's share in the labels of so many training rows: a single label is noise
+        to a few rows, and no longer to many.
+        """
+        return self.smoothing if rows <= SMOOTHED_ROWS else 0.0
+
+
+def _wrong(option: str, got: object, expected: str) -> OptionError:
+    return OptionError(f"--{option.replace('_', '-')}: got {shown(got)}, expected {expected}")
+
+
+_DEFAULT = Settings(
+    branching=6, restarts=3, first_epochs=15, first_patience=4, epochs=0, sample=10_000,
+    refine=True, smoothing=0.6, greedy=3,
+)  # fmt: skip
+
+PRESETS = {
+    "default": _DEFAULT,
+    "paper": Settings(),
+    "fast": replace(_DEFAULT, restarts=1, greedy=1, smoothing=0.0),
+}
+
+
+def preset(name: str, **changes: Any) -> Settings:
+    """Return a preset's settings with changes; raises `OptionError` that names the option."""
+    if name not in PRESETS:
+        raise OptionError(f"--preset: got {shown(name)}{nearest(name, PRESETS)}")
+    return replace(PRESETS[name], **changes)

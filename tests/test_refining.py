@@ -1,0 +1,165 @@
+"""Refining rules over rows: what they cost falls, what they say stays exact."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from drawn_tables import mixed_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.metrics import r2_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from strategies import rule_trees
+
+from mbndt.errors import DataError, OptionError
+from mbndt.interpreter import leaf_ids, predict
+from mbndt.model import learn
+from mbndt.refining import refine_rules
+from mbndt.rules import Rules
+from mbndt.settings import preset
+from mbndt.table import Table
+
+QUICK = preset("fast", restarts=0, greedy=2)
+
+
+def weighted_error(rules, table, labels):
+    """The balanced error of rules in rows of mean weight, by the interpreter."""
+    labels = np.array(labels)
+    got = np.array(predict(rules, table).prediction)
+    classes = np.unique(labels)
+    rates = [np.mean(got[labels == c] != c) for c in classes]
+    return np.mean(rates) * len(labels)
+
+
+def extra_intervals(rules):
+    """Intervals beyond the first of each numeric split, from the rules alone."""
+    found = 0
+    for split in rules.splits:
+        if hasattr(split, "intervals"):
+            to = [part.to for part in split.intervals]
+            found += sum(a != b for a, b in pairwise(to))
+    return found
+
+
+def test_an_imported_tree_gets_smaller_at_no_greater_cost():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    tree = DecisionTreeClassifier(random_state=0, max_depth=4, class_weight="balanced").fit(X, y)
+    rules = Rules.from_sklearn(tree)
+    table = Table.of(X.assign(target=y))
+    found = refine_rules(rules, table, "target", preset("default", smoothing=0.0, penalty=1.0))
+    assert found.after[0] <= found.before[0]
+    assert len(found.rules.leaves) < len(rules.leaves)
+    # The objective, counted a second way.
+    for objective, subject in ((found.before[0], rules), (found.after[0], found.rules)):
+        assert objective == pytest.approx(
+            weighted_error(subject, table, y) + extra_intervals(subject)
+        )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.6])
+def test_a_regression_tree_gets_better_at_no_price(smoothing):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    rules = Rules.from_sklearn(DecisionTreeRegressor(random_state=0, max_depth=3).fit(X, y))
+    refined = rules.refine(X, y, penalty=0.0, smoothing=smoothing)
+    if smoothing == 0.0:
+        assert r2_score(y, refined.predict(X).prediction) > r2_score(y, rules.predict(X).prediction)
+    assert refined.depth <= max(rules.depth, 4)
+
+
+@given(rule_trees(), st.integers(0, 10**6))
+@settings(max_examples=60)
+def test_any_rules_can_be_refined_and_never_get_worse(rules, seed):
+    draw = np.random.default_rng(seed)
+    table = rows_for(rules, draw, 40)
+    if rules.task == "regression":
+        answers = draw.normal(size=40)
+    else:
+        answers = [
+            rules.target.classes[i] for i in draw.integers(len(rules.target.classes), size=40)
+        ]
+    name = rules.target.name
+    whole = Table({**table.columns, name: np.array(answers, object)}, 40)
+    found = refine_rules(rules, whole, name, preset("default", smoothing=0.0))
+    assert found.after[0] <= found.before[0] + 1e-9
+    assert found.rules.target == rules.target
+    assert found.rules.features == rules.features
+    assert predict(found.rules, table).leaf.shape == (40,)
+
+
+def rows_for(rules, draw, rows):
+    """Raw rows for rules: their own thresholds and categories, and missing values."""
+    columns = {}
+    for feature in rules.features:
+        if feature.type.numeric:
+            values = [*rules.thresholds(feature), 0, 1, None]
+            if feature.type == "integer":
+                values = [None if v is None else int(np.clip(v, -(2**62), 2**62)) for v in values]
+        elif feature.type == "boolean":
+            values = [False, True, None]
+        else:
+            values = [*feature.categories, "never seen", None]
+        column = np.empty(rows, object)
+        column[:] = [values[i] for i in draw.integers(len(values), size=rows)]
+        columns[feature.name] = column
+    return Table(columns, rows)
+
+
+def test_leaves_hold_the_training_rows_that_reach_them():
+    table = mixed_table(400, seed=2)
+    rules = learn(table, "y", QUICK).rules
+    leaf = leaf_ids(rules, table)
+    labels = np.array(table.column("y"))
+    for entry in rules.leaves:
+        counts = [int(np.sum(labels[leaf == entry.leaf] == c)) for c in rules.target.classes]
+        assert entry.counts == tuple(counts)
+        assert sum(counts) > 0
+
+
+def test_a_regressions_leaves_hold_the_mean_of_their_rows():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    table = Table.of(X.assign(target=y))
+    rules = learn(table, "target", QUICK).rules
+    leaf = leaf_ids(rules, table)
+    for entry in rules.leaves:
+        values = y[leaf == entry.leaf]
+        assert entry.n == len(values)
+        assert entry.value == pytest.approx(values.mean())
+        assert entry.std == pytest.approx(values.std(ddof=0))
+
+
+def test_weights_count_as_copies_of_rows():
+    draw = np.random.default_rng(4)
+    x = draw.normal(size=(2, 30)).round(1)
+    labels = np.where(x[0] * x[1] + draw.normal(size=30) / 3 > 0, "yes", "no").astype(object)
+    table = Table.of({"a": x[0], "b": x[1], "y": labels})
+    weights = np.random.default_rng(0).integers(1, 4, 30)
+    copies = np.repeat(np.arange(30), weights)
+    plain = preset("fast", restarts=0, greedy=1, smoothing=0.0, penalty=2.0)
+    heavy = preset("fast", restarts=0, greedy=1, smoothing=0.0, penalty=2.0 * 30 / len(copies))
+    one = learn(table, "y", heavy, weights=weights.astype(float)).rules
+    two = learn(table.take(copies), "y", plain).rules
+    assert predict(one, table).prediction == predict(two, table).prediction
+
+
+def test_a_parity_of_bands_is_found_at_depth_two():
+    draw = np.random.default_rng(0)
+    x = draw.random((2500, 2))
+    y = (np.floor(5 * x[:, 0]).astype(int) % 2) ^ (x[:, 1] > 0.4) ^ (draw.random(2500) < 0.05)
+    table = Table.of({"x1": x[:, 0], "x2": x[:, 1], "y": y})
+    train, test = table.take(np.arange(2000)), table.take(np.arange(2000, 2500))
+    rules = learn(train, "y", preset("default", depth=2, branching=5, restarts=0)).rules
+    assert np.mean(np.array(predict(rules, test).prediction) == y[2000:]) >= 0.93
+
+
+def test_rows_that_dont_fit_the_rules_are_refused():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    rules = Rules.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(X, y))
+    with pytest.raises(DataError, match="no column"):
+        rules.refine(X.drop(columns="alcohol"), y)
+    with pytest.raises(DataError, match="expected one of the schema"):
+        rules.refine(X, y + 1)
+    with pytest.raises(DataError, match="177 values, expected 178"):
+        rules.refine(X, y[:-1])
+    with pytest.raises(OptionError, match="--penalty"):
+        rules.refine(X, y, penalty=-1.0)
