@@ -17,6 +17,7 @@ from mbndt import __version__
 from mbndt.errors import MbndtError, OptionError, nearest, shown
 
 if TYPE_CHECKING:
+    from mbndt.model import Model as LearnedModel
     from mbndt.rules import Rules
     from mbndt.table import Table
 
@@ -39,6 +40,12 @@ ClassWeight = Annotated[str | None, typer.Option(help="balanced or none")]
 Penalty = Annotated[float | None, typer.Option(help="price of an interval, in rows")]
 Exclude = Annotated[list[str] | None, typer.Option(help="a column to leave out")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="JSON or TOML: what columns are")]
+Task = Annotated[str, typer.Option(help="auto, classification or regression")]
+Holdout = Annotated[float, typer.Option(help="share of rows kept for the figures")]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing-target", help="leave out rows without one")
+]
+Report = Annotated[Path | None, typer.Option(help="write all figures as JSON")]
 Output = Annotated[Path | None, typer.Option("-o", "--output-file", help="- is stdout")]
 
 
@@ -114,27 +121,24 @@ def train(
     compact: Annotated[bool, typer.Option("--compact", help="fewer leaves")] = False,
     preset: Annotated[str, typer.Option(help="default, paper or fast")] = "default",
     seed: int = 0,
-    task: Annotated[str, typer.Option(help="auto, classification or regression")] = "auto",
+    task: Task = "auto",
     weights: Weights = None,
     class_weight: ClassWeight = None,
     monitor: Annotated[str | None, typer.Option(help="stop by score or loss")] = None,
-    holdout: Annotated[float, typer.Option(help="share of rows kept for the figures")] = 0.2,
+    holdout: Holdout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
-    drop_missing_target: Annotated[bool, typer.Option("--drop-missing-target")] = False,
+    drop_missing_target: DropMissing = False,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
-    report: Annotated[Path | None, typer.Option(help="write all figures as JSON")] = None,
+    report: Report = None,
     query: Query = None,
     quiet: Quiet = False,
 ) -> None:
     """Learn rules for a column of a table, and write model.pt."""
     from mbndt import settings
     from mbndt.schema import Schema
-    from mbndt.writing import check_writable
 
-    for path in (output, report):
-        if path is not None and str(path) != "-":
-            check_writable(path)
+    _check_outputs(output, report)
     chosen = settings.preset(preset, **_given(
         depth=depth, branching=branching, leaf_budget=leaf_budget, restarts=restarts, seed=seed,
         refine=refine, penalty=penalty, compact=compact, class_weight=class_weight,
@@ -142,15 +146,80 @@ def train(
     ))  # fmt: skip
     declared = Schema.read(schema) if schema else None
     table, weight = _learning_table(data, query, target, exclude, weights)
-    from mbndt.checkpoint import model_bytes
     from mbndt.model import learn
-    from mbndt.report import model_json, print_model, progress_bar
+    from mbndt.report import progress_bar
 
     with progress_bar(quiet) as progress:
         model = learn(
             table, target, chosen, schema=declared, task=task, weights=weight, holdout=holdout,
             drop_missing_target=drop_missing_target, progress=progress,
         )  # fmt: skip
+    _deliver(model, output, report, target, quiet)
+
+
+@app.command()
+def tune(
+    data: Data,
+    target: TargetColumn,
+    minutes: Annotated[float, typer.Option(help="time for the search")],
+    output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
+    folds: Annotated[int, typer.Option(help="of the cross validation")] = 5,
+    trials: Annotated[int | None, typer.Option(help="settings to try, at most")] = None,
+    storage: Annotated[str | None, typer.Option(help="a file or an Optuna URL to share")] = None,
+    study: Annotated[str | None, typer.Option(help="its name there (the target)")] = None,
+    preset: Annotated[str, typer.Option(help="default, paper or fast")] = "default",
+    seed: int = 0,
+    task: Task = "auto",
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    holdout: Holdout = 0.2,
+    exclude: Exclude = None,
+    schema: SchemaFile = None,
+    drop_missing_target: DropMissing = False,
+    report: Report = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the settings that suit a table, and learn with the best; Ctrl-C ends it."""
+    from mbndt import settings
+    from mbndt.schema import Schema
+
+    _check_outputs(output, report)
+    chosen = settings.preset(preset, **_given(seed=seed, class_weight=class_weight))
+    declared = Schema.read(schema) if schema else None
+    table, weight = _learning_table(data, query, target, exclude, weights)
+    try:
+        from mbndt.tuning import tune as search
+    except ModuleNotFoundError as error:
+        raise OptionError(f"tune: needs {error.name}: pip install 'mbndt[tune]'") from None
+    from mbndt.report import progress_bar
+
+    with progress_bar(quiet) as progress:
+        found = search(
+            table, target, chosen, minutes=minutes, trials=trials, folds=folds, storage=storage,
+            study=study, schema=declared, task=task, weights=weight, holdout=holdout,
+            drop_missing_target=drop_missing_target, progress=progress,
+        )  # fmt: skip
+    if not quiet:
+        _note(f"the best of {found.trials} trials is no. {found.best}, score {found.score:.4f}")
+    _deliver(found.model, output, report, target, quiet)
+
+
+def _check_outputs(*paths: Path | None) -> None:
+    from mbndt.writing import check_writable
+
+    for path in paths:
+        if path is not None and str(path) != "-":
+            check_writable(path)
+
+
+def _deliver(
+    model: LearnedModel, output: Path, report: Path | None, target: str, quiet: bool
+) -> None:
+    """Write a model and its report, and print its figures."""
+    from mbndt.checkpoint import model_bytes
+    from mbndt.report import model_json, print_model
+
     _write(model_bytes(model), output)
     if report:
         _write(model_json(model), report)
@@ -212,10 +281,8 @@ def refine(
     from mbndt.model import Model
     from mbndt.refining import refine_rules
     from mbndt.report import refined_line
-    from mbndt.writing import check_writable
 
-    if output is not None and str(output) != "-":
-        check_writable(output)
+    _check_outputs(output)
     chosen = settings.preset("default", **_given(
         branching=branching, penalty=penalty, compact=compact, class_weight=class_weight, seed=seed
     ))  # fmt: skip

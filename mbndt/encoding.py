@@ -102,15 +102,17 @@ class NumberColumn:
         """
         integer = self.feature.type == FeatureType.INTEGER
         low, high = (-INT64_MAX - 1, INT64_MAX) if integer else (_key(-np.inf), _key(np.inf))
-        to_number = float if integer else _from_key
 
         def reached(places: list[int]) -> npt.NDArray[np.bool_]:
-            return self.ranks.score(np.array([to_number(place) for place in places])) >= score
+            keys = np.array(places, np.int64)
+            return (
+                self.ranks.score(keys.astype(np.float64) if integer else _from_keys(keys)) >= score
+            )
 
         if not reached([high])[0]:
             return None
         found = least(low, high, reached)
-        return found if integer else _from_key(found)
+        return found if integer else float(_from_keys(np.array([found]))[0])
 
     def missing_score(self) -> float:
         """Return the score of a missing value."""
@@ -168,8 +170,8 @@ def _key(x: float) -> int:
     return bits if bits >= 0 else -(bits & INT64_MAX)
 
 
-def _from_key(key: int) -> float:
-    return float(np.float64(np.int64(abs(key)).view(np.float64))) * (1.0 if key >= 0 else -1.0)
+def _from_keys(keys: npt.NDArray[np.int64]) -> Floats:
+    return np.asarray(np.copysign(np.abs(keys).view(np.float64), keys))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ from mbndt.training import Progress, train
 
 Codes = npt.NDArray[np.int64]
 
+# The paper's own branching: networks that refining starts from need no more, and take longer.
+START_BRANCHING = 3
+
 
 @dataclass(frozen=True)
 class Model:
@@ -72,8 +75,26 @@ def learn(
     learning doesn't see and `held_out` reports on. Raises `DataError` for a table that can't be
     learned from.
     """
-    if not 0.0 <= holdout < 1.0:
-        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
+    rows, dropped = prepare(
+        table, target, settings, schema=schema, task=task, weights=weights,
+        drop_missing_target=drop_missing_target,
+    )  # fmt: skip
+    among, held = split(rows, holdout, settings.seed)
+    model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
+    return replace(model, held_out=evaluate(model.rules, rows.take(held))) if len(held) else model
+
+
+def prepare(
+    table: Table,
+    target: str,
+    settings: Settings,
+    *,
+    schema: Schema | None = None,
+    task: str = "auto",
+    weights: Floats | None = None,
+    drop_missing_target: bool = False,
+) -> tuple[Rows, int]:
+    """Return the rows to learn from, and how many lacked a target; arguments as of `learn`."""
     schema = schema or Schema()
     weights = np.ones(table.rows) if weights is None else weights
     gaps = _gaps(table, target, drop_missing_target)
@@ -88,11 +109,8 @@ def learn(
     _check_varies(table, outcome)
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
-    rows = Rows(features, typed, outcome, weights, settings.class_weight == "balanced")
-    fit, held = _split(rows, holdout, settings.seed)
-    model = _fit(rows.take(fit) if len(held) else rows, settings, progress)
-    model = replace(model, dropped=int(gaps.sum()))
-    return replace(model, held_out=evaluate(model.rules, rows.take(held))) if len(held) else model
+    balanced = settings.class_weight == "balanced"
+    return Rows(features, typed, outcome, weights, balanced), int(gaps.sum())
 
 
 def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
@@ -118,10 +136,12 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
                         f" expected {expected}")  # fmt: skip
 
 
-def _split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
+def split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
     """Return the rows to learn from and those held out, stratified by class; the only row of a
-    class is learned from.
+    class is learned from. Raises `OptionError` for a share that is none.
     """
+    if not 0.0 <= holdout < 1.0:
+        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
     everything = np.arange(rows.rows)
     codes = rows.codes
     alone = np.zeros(rows.rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
@@ -130,11 +150,12 @@ def _split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
     if held <= 0:
         return everything, everything[:0]
     strata = stratified(codes, among, held)
-    fit, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
-    return np.sort(np.append(fit, everything[alone])), np.sort(held_rows)
+    kept, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
+    return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
 
 
-def _fit(rows: Rows, settings: Settings, progress: Progress | None) -> Model:
+def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Model:
+    """Learn from all rows, holding none out."""
     model, starts = _networks(rows, settings, progress)
     # Where no column varies there is nothing to split.
     if settings.refine and model.encoder and model.encoder.columns:
@@ -144,12 +165,13 @@ def _fit(rows: Rows, settings: Settings, progress: Progress | None) -> Model:
             smoothing=settings.smoothing_of(rows.rows), greedy=settings.greedy, seed=settings.seed,
         )  # fmt: skip
         pairs = tuple(zip(found.before, found.after, strict=True))
-        model = replace(model, rules=found.rules, moved=0, starts=pairs)
+        model = replace(model, rules=found.rules, starts=pairs)
     provenance = {
         "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
         "branching": settings.branching, "seed": settings.seed,
     }  # fmt: skip
-    return replace(model, rules=replace(model.rules, provenance=provenance))
+    rules = replace(model.rules, provenance=provenance)
+    return replace(model, rules=rules, settings=settings)
 
 
 def _networks(
@@ -159,6 +181,8 @@ def _networks(
     alone = replace(rows, balanced=False).leaf(0, np.arange(rows.rows))
     single = Rules(rows.target.name, rows.target, rows.features, alone)
     rows = _sample(rows, settings)
+    if settings.refine:
+        settings = replace(settings, branching=min(settings.branching, START_BRANCHING))
     encoder, scores = fit_encoder(
         rows.features, rows.typed, rows.numbers(), np.random.default_rng(settings.seed)
     )
@@ -175,9 +199,11 @@ def _networks(
     def pruned(network: TrainedNetwork) -> Rules:
         return prune(network, encoder, encoded, rows.features, rows.target, rows.network_leaf)
 
+    model = Model(single, settings, encoder, trained.network, tuple(trained.history))
+    if settings.refine:
+        return model, [pruned(network) for network in trained.restarts]
     rules, moved = shorten(pruned(trained.network), rows.typed)
-    model = Model(rules, settings, encoder, trained.network, tuple(trained.history), moved=moved)
-    return model, [pruned(network) for network in trained.restarts] if settings.refine else []
+    return replace(model, rules=rules, moved=moved), []
 
 
 def _sample(rows: Rows, settings: Settings) -> Rows:

@@ -83,7 +83,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
 
         def update(stage: str, epoch: int, epochs: int, best: float) -> None:
             if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=epochs)
+                tasks[stage] = bars.add_task(stage, total=epochs or None)
             bars.update(tasks[stage], completed=epoch, description=f"{stage} (best {best:.4f})")
 
         yield update

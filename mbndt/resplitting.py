@@ -14,8 +14,12 @@ compiled already, and would cost every user a compiler at run time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,8 +33,9 @@ TINY = 1e-9  # what counts as no change of an objective, relative
 def improve(problem: Problem, tree: Tree, sweeps: int = 20) -> Tree:
     """Re-split a tree bottom-up, again and again, until the objective stops falling."""
     before = problem.objective(tree, problem.rows)
+    settled = _Settled()
     for _ in range(sweeps):
-        tree = _sweep(problem, tree, problem.rows, problem.depth)
+        tree = _sweep(problem, tree, problem.rows, problem.depth, settled)
         after = problem.objective(tree, problem.rows)
         if after > before - TINY * max(1.0, before):
             break
@@ -38,57 +43,86 @@ def improve(problem: Problem, tree: Tree, sweeps: int = 20) -> Tree:
     return tree
 
 
-def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int) -> Tree:
+class _Settled:
+    """The subtrees that were found to be best for the rows that reach them."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[Tree, bytes]] = set()
+
+    def key(self, tree: Tree, rows: Indices) -> tuple[Tree, bytes]:
+        """Return what stands for a subtree (itself, so that it lives on) and its rows."""
+        return tree, hashlib.blake2b(rows.data, digest_size=16).digest()
+
+
+def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int, settled: _Settled) -> Tree:
     """Improve the subtree that rows reach, with at most `depth` splits on a path."""
     if len(rows) == 0:
         return tree
     if depth == 0:
         return problem.goal.best(rows)
+    key = settled.key(tree, rows)
+    if key in settled.seen:
+        return tree
+    swept = tree
     if isinstance(tree, Cut):
         branch = problem.branch(tree, rows)
-        tree = replace(tree, children=tuple(
-            _sweep(problem, child, rows[branch == i], depth - 1)
+        children = tuple(
+            _sweep(problem, child, rows[branch == i], depth - 1, settled)
             for i, child in enumerate(tree.children)
-        ))  # fmt: skip
-    return resplit(problem, tree, rows)
+        )
+        if any(new is not old for new, old in zip(children, tree.children, strict=True)):
+            swept = replace(tree, children=children)
+    found = resplit(problem, swept, rows)
+    if found is tree:
+        settled.seen.add(key)
+    return found
 
 
 def resplit(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     """Return the best split of rows among the children's subtrees and new leaves, or the tree."""
     best, least = tree, problem.objective(tree, rows)
-    for made in _candidates(problem, tree, rows):
+    if not isinstance(tree, Cut) and least <= problem.penalty:
+        return tree  # the least split costs as much
+    for bound, make in _candidates(problem, tree, rows):
+        if bound >= least - TINY * max(1.0, least):
+            continue
+        made = make()
         value = problem.objective(made, rows)
         if value < least - TINY * max(1.0, least):
             best, least = made, value
     return best
 
 
-def _candidates(problem: Problem, tree: Tree, rows: Indices) -> Iterator[Tree]:
+# What a tree costs at least, and the making of it.
+Candidate: TypeAlias = tuple[float, Callable[[], Tree]]
+
+
+def _candidates(problem: Problem, tree: Tree, rows: Indices) -> Iterator[Candidate]:
     """Yield the best split for each number of intervals.
 
     The programme sees no gain in a subtree that is used no more, so splits into leaves alone are
     tried too.
     """
+    goal = problem.goal
     subtrees = [c for c in tree.children if isinstance(c, Cut)] if isinstance(tree, Cut) else []
-    yield problem.goal.best(rows)
+    yield -math.inf, lambda: goal.best(rows)
     losses = [problem.losses(child, rows) for child in subtrees]
-    if isinstance(problem.goal, Classes):
-        labels = [*range(problem.goal.mass.shape[1])]
+    if isinstance(goal, Classes):
+        labels = [*range(goal.mass.shape[1])]
         choices: list[Tree] = [*labels, *subtrees]
-        sums = BinSums.of(problem, rows, np.stack(
-            [*(problem.goal.losses(label, rows) for label in labels), *losses], axis=1
-        ))  # fmt: skip
+        own = [goal.losses(label, rows) for label in labels]
+        sums = BinSums.of(problem, rows, np.stack([*own, *losses], axis=1))
         for among in {len(labels), len(choices)}:
             yield from _choice_cuts(problem, sums, among, choices)
     else:
-        sums = BinSums.of(problem, rows, np.column_stack([problem.goal.moments(rows), *losses]))
+        sums = BinSums.of(problem, rows, np.column_stack([goal.moments(rows), *losses]))
         for among in {0, len(subtrees)}:
-            yield from leaf_cuts(problem, problem.goal, sums, subtrees[:among])
+            yield from leaf_cuts(problem, goal, sums, subtrees[:among])
 
 
 def _choice_cuts(
     problem: Problem, sums: BinSums, among: int, choices: list[Tree]
-) -> Iterator[Tree]:
+) -> Iterator[Candidate]:
     """Yield the best cut into k = 1..B intervals that go to the first `among` of the choices.
 
     best(k, c, j) = min over i <= j, c' of best(k-1, c', i) + sum of H[c, i..j] + penalty, by
@@ -101,14 +135,20 @@ def _choice_cuts(
         np.minimum.accumulate(step, axis=2, out=step)
         step += prefix
         reached.append(step.min(0) + problem.penalty)
-    for k in range(len(reached)):
-        axis = int(np.argmin(reached[k][:, -1] + missing.min(0)))
+
+    def make(axis: int, k: int) -> Tree:
         pieces = _choices_back(prefix[:, axis], [r[axis] for r in reached[: k + 1]], sums.gap(axis))
         to = sums.table(axis, pieces)
         if sums.bin_counts(axis)[-1]:
             used = np.isin(np.arange(among), to[:-1])
             to[-1] = np.argmin(missing[:, axis] + problem.penalty * ~used)
-        yield cut_of(axis, to, choices)
+        return cut_of(axis, to, choices)
+
+    lost = missing.min(0)
+    for k, ends in enumerate(reached):
+        total = ends[:, -1] + lost
+        axis = int(np.argmin(total))
+        yield float(total[axis]), partial(make, axis, k)
 
 
 def _choices_back(

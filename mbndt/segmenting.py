@@ -6,7 +6,8 @@ Costs are quadratic in the number of groups, so bins are grouped where there are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -52,8 +53,9 @@ def ordered(cost: Floats) -> Floats:
 
 def leaf_cuts(
     problem: Problem, goal: Numbers, sums: BinSums, subtrees: list[Cut]
-) -> Iterator[Tree]:
-    """Yield the best cut into k = 1..B intervals, each with a leaf of its own or a subtree.
+) -> Iterator[tuple[float, Callable[[], Tree]]]:
+    """Yield what the best cut into k = 1..B intervals, each with a leaf of its own or a subtree,
+    costs at least, and the making of it.
 
     `sums` has the goal's moments and then each subtree's losses.
     """
@@ -63,21 +65,25 @@ def leaf_cuts(
     own = goal.impurity(part[: goal.MOMENTS])
     options = np.concatenate([own[None], part[goal.MOMENTS : last]])
     cost = ordered(options.min(0))
-    gone = np.concatenate([
-        goal.impurity(sums.missing[: goal.MOMENTS])[None], sums.missing[goal.MOMENTS : last]
-    ]).min(0)  # fmt: skip
     reached = segment(cost, problem.branching, problem.penalty)
-    for k in range(len(reached)):
-        axis = int(np.argmin(reached[k][:, -1] + gone))
+
+    def make(axis: int, k: int) -> Tree:
         choices: list[Tree] = [*subtrees]
         pieces = []
         for i, j in segments_back(cost[axis], [r[axis] for r in reached[: k + 1]]):
             option = int(np.argmin(options[:, axis, i, j]))
-            pieces.append((int(ends[axis, i]), int(ends[axis, j]), option - 1 if option else
-                           len(choices)))  # fmt: skip
+            place = option - 1 if option else len(choices)
+            pieces.append((int(ends[axis, i]), int(ends[axis, j]), place))
             if not option:
                 choices.append(goal.mean(part[: goal.MOMENTS, axis, i, j]))
-        yield _with_missing(problem, goal, sums, axis, pieces, choices, len(subtrees))
+        return _with_missing(problem, goal, sums, axis, pieces, choices, len(subtrees))
+
+    alone = goal.impurity(sums.missing[: goal.MOMENTS])
+    lost = np.concatenate([alone[None], sums.missing[goal.MOMENTS : last]]).min(0)
+    for k, reach in enumerate(reached):
+        total = reach[:, -1] + lost
+        axis = int(np.argmin(total))
+        yield float(total[axis]), partial(make, axis, k)
 
 
 def _with_missing(

@@ -22,7 +22,7 @@ WORDS = (
     ("device", ("cpu", "cuda")), ("monitor", ("score", "loss")),
     ("class_weight", ("balanced", "none")),
 )  # fmt: skip
-PENALTY = 2.0
+PENALTY = 1.5
 PENALTY_SHARE = 1 / 4000
 COMPACT = 3
 SMOOTHED_ROWS = 10_000
@@ -113,8 +113,8 @@ def _wrong(option: str, got: object, expected: str) -> OptionError:
 
 
 _DEFAULT = Settings(
-    branching=6, restarts=3, first_epochs=15, first_patience=4, epochs=0, sample=10_000,
-    refine=True, smoothing=0.6, greedy=3,
+    branching=6, restarts=2, first_epochs=15, first_patience=4, epochs=0, sample=10_000,
+    refine=True, smoothing=0.7, greedy=2,
 )  # fmt: skip
 
 PRESETS = {

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mbndt.problem import Floats
 
-TREES = 100
+TREES = 50
 LEAF_ROWS = 3
 ROWS = 20_000  # rows that a tree of the forest is drawn from, at most
 CELLS = 2_000_000  # rows times trees, at most: large tables are content with fewer trees

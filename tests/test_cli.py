@@ -336,3 +336,56 @@ def test_a_schema_that_is_wrong_is_told_before_the_training(run, tmp_path):
         schema.write_text(text)
         words = ["train", data, "--target", "y", "--schema", schema, "-o", tmp_path / "m.pt"]
         failed(run(*words), message)
+
+
+def test_tune_finds_settings_and_writes_a_model(run, tmp_path):
+    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
+    write_csv(data, 120)
+    words = ["tune", data, "--target", "y", "--minutes", 1, "--trials", 2, "--folds", 2]
+    words += ["--preset", "fast", "--report", tmp_path / "r.json", "-o", out]
+    code, stdout, err = run(*words)
+    assert code == 0, err
+    assert "the best of 2 trials" in err
+    assert "held out 24 rows" in stdout
+    assert load(out).target.name == "y"
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["held out"]["rows"] == 24
+    assert report["rules"]["sha256"] == load(out).fingerprint
+
+
+@pytest.mark.parametrize("suffix", [".json", ".pt"])
+def test_refine_makes_rules_smaller(run, tmp_path, suffix):
+    data, model, out = tmp_path / "data.csv", tmp_path / "m.pt", tmp_path / f"r{suffix}"
+    write_csv(data, 200)
+    assert (
+        run("train", data, "--target", "y", "-o", model, "--preset", "paper", "--depth", 2)[0] == 0
+    )
+    code, _, err = run("refine", model, data, "--target", "y", "-o", out)
+    assert code == 0, err
+    before, after = load(model), load(out)
+    assert f"{len(before.leaves)} leaves to {len(after.leaves)}" in err
+    assert len(after.leaves) <= len(before.leaves)
+    assert after.provenance["refined from"] == before.fingerprint
+
+
+def test_a_number_is_learned_as_a_regression(run, tmp_path):
+    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
+    data.write_text("x,y\n" + "".join(f"{i},{i % 50 + 0.5}\n" for i in range(150)))
+    code, stdout, err = run("train", data, "--target", "y", "-o", out, "--preset", "fast")
+    assert code == 0, err
+    assert "R squared" in stdout
+    assert load(out).task == "regression"
+    code, stdout, _ = run("predict", out, data)
+    assert stdout.startswith("prediction,leaf\n")
+
+
+def test_weights_are_a_column_that_is_not_learned_from(run, tmp_path):
+    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
+    data.write_text("x,w,y\n" + "".join(f"{i},{i % 3},{'ab'[i % 2]}\n" for i in range(90)))
+    words = ["train", data, "--target", "y", "-o", out, "--preset", "fast", "--weights", "w"]
+    assert run(*words, "--holdout", 0)[0] == 0
+    rules = load(out)
+    assert [feature.name for feature in rules.features] == ["x"]
+    assert sum(leaf.size for leaf in rules.leaves) == 60  # those of weight zero say nothing
+    failed(run(*words[:-1], "v"), "--weights", "no column 'v'")
+    failed(run(*words[:-1], "y"), "--weights", "is the target")

@@ -1,0 +1,64 @@
+"""Measure what the parts of the learner do: branching, masks, leaf budget, and the default's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks import report
+from benchmarks.data import APART, choose
+from benchmarks.methods import DEFAULT, Method, of
+from benchmarks.runner import parser, run_all, say
+from mbndt.settings import PRESETS
+
+PAPER = PRESETS["paper"]
+TABLES: dict[str, dict[str, Method]] = {
+    "IV: branching (preset paper)": {f"B={b}": of(replace(PAPER, branching=b)) for b in (2, 3, 4)},
+    # Masks that stay as they start are all equal, and equal masks decide nothing.
+    "V: masks (preset paper)": {
+        "masks": of(PAPER),
+        "masks frozen": of(replace(PAPER, rate_mask=1e-9)),
+    },
+    "VI: leaf budget (preset paper)": {
+        "K none": of(replace(PAPER, leaf_budget=1e9)),
+        **{f"K={k}": of(replace(PAPER, leaf_budget=float(k))) for k in (64, 32, 16, 8, 4)},
+    },
+    "Parts of the default": {
+        "default": of(DEFAULT),
+        "no networks": of(replace(DEFAULT, restarts=0)),
+        "no greedy starts": of(replace(DEFAULT, greedy=0)),
+        "no refining": of(replace(DEFAULT, refine=False)),
+        "no smoothing": of(replace(DEFAULT, smoothing=0.0)),
+        "one-hot categories": of(DEFAULT, transform="one-hot"),
+        "missing filled": of(DEFAULT, transform="filled"),
+    },
+}
+LACKING = (
+    "V, pruning: learning always prunes, no setting keeps the network whole",
+    "Parts of the default, looking ahead: no setting turns it off",
+)
+
+
+def main() -> None:
+    options = parser(__doc__, "build/ablations")
+    options.set_defaults(sets="small")
+    options.add_argument("--tables", help="some of IV, V, VI, Parts, by commas")
+    args = options.parse_args()
+    keys, absent = choose(args.sets, args.data)
+    for name in absent:
+        say(f"skipped: {name}: not in the data folder")
+    for text in LACKING:
+        say(f"skipped: {text}")
+    for title, methods in TABLES.items():
+        if args.tables and title.split(":")[0].split()[0] not in args.tables.split(","):
+            continue
+        kept = [key for key in keys if key != APART]
+        records = run_all(kept, args.splits, methods, args.data, args.out, args.jobs)
+        if not records:
+            continue
+        summary = report.summed_up(records)
+        report.show_means(title, summary)
+        report.show_ranks(summary, summary["method"].iloc[0], ())
+
+
+if __name__ == "__main__":
+    main()

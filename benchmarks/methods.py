@@ -1,0 +1,90 @@
+"""The methods that are compared: by name a function and its options."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks import data, rivals
+from benchmarks.figures import Figures, figures_of_rules
+from mbndt.model import fit
+from mbndt.rows import Rows
+from mbndt.settings import PRESETS, Settings
+
+# The setting of the default's smaller variant; no method where there is none.
+COMPACT = {"compact": True}
+TRANSFORMS = {"one-hot": data.one_hot, "filled": data.filled}
+
+
+def ours(
+    train: Rows, test: Rows, seed: int, *, transform: str | None = None, **settings: Any
+) -> Figures:
+    """Learn rules by some settings, on rows that may be transformed before."""
+    if transform:
+        train, test = TRANSFORMS[transform](train, test)
+    start = time.process_time()
+    model = fit(train, Settings(seed=seed, **settings), None)
+    return figures_of_rules(model.rules, train, test, time.process_time() - start)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A function of (training rows, test rows, seed, **options), and what it is run with.
+
+    `most` is the number of a set's rows up to which it is run; `like` names the method whose
+    leaves it gets as `max_leaf_nodes`.
+    """
+
+    run: Callable[..., Figures]
+    options: dict[str, Any]
+    most: float = float("inf")
+    like: str | None = None
+    package: str | None = None
+
+    @property
+    def available(self) -> bool:
+        """Tell whether the package that it needs is installed."""
+        return self.package is None or find_spec(self.package) is not None
+
+
+def of(settings: Settings, **more: Any) -> Method:
+    """Return our method with some settings; the run's seed takes the place of theirs."""
+    options = asdict(settings)
+    del options["seed"]
+    # Hundreds of epochs over all of a million rows take hours.
+    most = 100_000 if settings.sample is None else float("inf")
+    return Method(ours, {**options, **more}, most)
+
+
+DEFAULT = PRESETS["default"]
+METHODS = {
+    "default": of(DEFAULT),
+    **({"compact": of(replace(DEFAULT, **COMPACT))} if hasattr(DEFAULT, *COMPACT) else {}),
+    "paper": of(PRESETS["paper"]),
+    "no-refine": of(replace(DEFAULT, refine=False)),
+    "CART": Method(rivals.cart, {"max_depth": DEFAULT.depth}),
+    "CART-leaves": Method(rivals.cart, {}, like="default"),
+    "LicketySPLIT": Method(
+        rivals.licketysplit, {"thresholds": 16, "lambda_leaf": 0.002, "depth_budget": 4},
+        package="licketysplit",
+    ),
+    "ConTree": Method(
+        rivals.contree, {"max_depth": 3, "time_limit": 60}, most=6_000, package="pycontree"
+    ),
+    "XGBoost": Method(rivals.xgboost, {}, package="xgboost"),
+}  # fmt: skip
+OURS = ("default", "compact", "paper", "no-refine")
+ENSEMBLES = ("XGBoost", "paper's XGBoost")
+# These sets ask for another shape of the tree.
+SHAPES = {"bands": {"depth": 2, "branching": data.BANDS}}
+
+
+def fitted(method: Method, key: str) -> Method:
+    """Return a method with the shape that a set asks for."""
+    shape = SHAPES.get(key, {})
+    if "max_depth" in method.options and shape:
+        return replace(method, options={**method.options, "max_depth": shape["depth"]})
+    return replace(method, options={**method.options, **shape}) if method.run is ours else method
