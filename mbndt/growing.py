@@ -17,11 +17,14 @@ import numpy.typing as npt
 
 from mbndt.histograms import BinSums
 from mbndt.problem import Classes, Cut, Floats, Indices, Problem, Tree
+from mbndt.resplitting import improve
 from mbndt.segmenting import between, ordered, segment, segments_back
 
 GROUPS = 32
 GROUPS_AHEAD = 16
 ROWS_AHEAD = 10_000  # rows that a look ahead is taken on, at most
+WIDE = 12  # axes that a look ahead chooses among, at most
+FEW_SWEEPS = 4
 PARTS = 2000  # parts whose best split is sought at a time, for memory's sake
 
 # Finds a split of rows, or None where none pays.
@@ -44,6 +47,49 @@ def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
         for i in range(int(cut.to.max()) + 1)
     )
     return replace(cut, children=children)
+
+
+def grow_among(
+    problem: Problem, rows: Indices, depth: int, split: Splitter, axes: Indices,
+    draw: np.random.Generator,
+) -> Tree:  # fmt: skip
+    """Return a tree over some axes; a look ahead sees a random few of them, as its work grows with
+    their square.
+    """
+    if split is best_ahead and len(axes) > WIDE:
+        axes = np.sort(draw.choice(axes, WIDE, replace=False))
+    return _renamed(grow(problem.among(axes), rows, depth, split), axes)
+
+
+def _renamed(tree: Tree, axes: Indices) -> Tree:
+    if not isinstance(tree, Cut):
+        return tree
+    children = tuple(_renamed(child, axes) for child in tree.children)
+    return Cut(int(axes[tree.axis]), tree.to, children)
+
+
+def regrow(problem: Problem, tree: Tree, rows: Indices, depth: int, seed: int) -> Tree:
+    """Return the tree with each subtree, from the root down, grown anew and re-split where that
+    makes the objective smaller.
+    """
+    if depth < 2 or not isinstance(tree, Cut):
+        return tree
+    draw = np.random.default_rng(seed)
+    least = problem.objective(tree, rows)
+    here = problem.take(rows, depth)
+    every = np.arange(len(problem.sizes))
+    for split in (best_ahead, least_impurity):
+        new = improve(here, grow_among(here, here.rows, depth, split, every, draw), FEW_SWEEPS)
+        value = here.objective(new, here.rows)
+        if value < least:
+            tree, least = new, value
+    if not isinstance(tree, Cut):
+        return tree
+    branch = problem.branch(tree, rows)
+    return replace(tree, children=tuple(
+        regrow(problem, child, rows[branch == i], depth - 1, seed)
+        for i, child in enumerate(tree.children)
+    ))  # fmt: skip
 
 
 def least_impurity(problem: Problem, rows: Indices) -> Cut | None:

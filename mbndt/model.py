@@ -159,11 +159,7 @@ def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Mod
     model, starts = _networks(rows, settings, progress)
     # Where no column varies there is nothing to split.
     if settings.refine and model.encoder and model.encoder.columns:
-        found = refine(
-            rows, starts,
-            penalty=settings.price(rows.rows), branching=settings.branching, depth=settings.depth,
-            smoothing=settings.smoothing_of(rows.rows), greedy=settings.greedy, seed=settings.seed,
-        )  # fmt: skip
+        found = refine(rows, starts, settings)
         pairs = tuple(zip(found.before, found.after, strict=True))
         model = replace(model, rules=found.rules, starts=pairs)
     provenance = {

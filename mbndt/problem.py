@@ -39,6 +39,10 @@ class Classes:
 
     mass: Floats
 
+    def take(self, rows: Indices) -> Classes:
+        """Return the goal of some rows."""
+        return Classes(self.mass[rows])
+
     def losses(self, leaf: Any, rows: Indices) -> Floats:
         """Return what rows [m] cost a leaf, [m]."""
         mass = self.mass[rows]
@@ -71,6 +75,10 @@ class Numbers:
 
     values: Floats
     weights: Floats
+
+    def take(self, rows: Indices) -> Numbers:
+        """Return the goal of some rows."""
+        return Numbers(self.values[rows], self.weights[rows])
 
     def losses(self, leaf: Any, rows: Indices) -> Floats:
         """Return what rows [m] cost a leaf, [m]."""
@@ -128,6 +136,10 @@ class Problem:
     def among(self, axes: Indices) -> Problem:
         """Return the problem with some of the axes only."""
         return replace(self, bins=self.bins[axes], sizes=tuple(self.sizes[a] for a in axes))
+
+    def take(self, rows: Indices, depth: int) -> Problem:
+        """Return the problem of some of the rows, with another depth."""
+        return replace(self, bins=self.bins[:, rows], goal=self.goal.take(rows), depth=depth)
 
     def branch(self, cut: Cut, rows: Indices) -> Indices:
         """Return the child that each of rows [m] goes to, [m]."""

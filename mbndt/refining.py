@@ -15,17 +15,17 @@ import numpy as np
 
 from mbndt.binning import Axis, bin_table, bins_of, fit_axes
 from mbndt.encoding import typed_columns
-from mbndt.growing import best_ahead, grow, least_impurity
+from mbndt.growing import best_ahead, grow_among, least_impurity, regrow
 from mbndt.problem import Cut, Floats, Indices, Problem, Tree, merged
 from mbndt.resplitting import improve
 from mbndt.rows import Rows
 from mbndt.rules import Leaf, Node, Rules
 from mbndt.schema import Schema, infer_target
-from mbndt.settings import Settings
-from mbndt.smoothing import smoothed
+from mbndt.settings import SMOOTHED_ROWS, Settings
+from mbndt.smoothing import out_of_bag
 from mbndt.table import Table
 
-WIDE = 12  # axes that a start which looks ahead chooses among: its work grows with their square
+REGROWN_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -38,40 +38,38 @@ class Refined:
 
 
 def refine(
-    training: Rows,
-    starts: Sequence[Rules],
-    *,
-    penalty: float,
-    branching: int,
-    depth: int,
-    smoothing: float = 0.0,
-    greedy: int = 0,
-    exact: bool = False,
-    seed: int = 0,
+    rows: Rows, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
 ) -> Refined:
-    """Refine the best of some starts: given rules, and `greedy` trees of our own.
+    """Refine the best of some starts: given rules, and the settings' `greedy` trees of our own.
 
-    `penalty` charges an interval in rows of mean weight; `smoothing` is the share of the forest in
-    the labels. `exact` keeps every threshold and category of the starts, so that the objective
-    can't rise above theirs.
+    `exact` keeps every threshold and category of the starts, so that the objective can't rise above
+    theirs.
     """
-    outcome = training.indicators()
-    axes = fit_axes(training.features, training.typed, outcome, training.weights,
-                    starts if exact else ())  # fmt: skip
-    bins = bins_of(axes, training.typed, training.rows)
-    outcome = smoothed(bins, outcome, training.weights, smoothing, seed)
+    outcome = rows.indicators()
+    axes = fit_axes(rows.features, rows.typed, outcome, rows.weights, starts if exact else ())
+    bins = bins_of(axes, rows.typed, rows.rows)
+    view = None
+    if settings.smooths(rows.rows):
+        view = out_of_bag(bins, outcome, rows.weights, settings.seed)
+    if view is not None:
+        outcome = (1 - settings.smoothing) * outcome + settings.smoothing * view
+    price = settings.price(rows.rows, None if view is None else rows.noise(view))
     sizes = tuple(axis.size for axis in axes)
-    problem = Problem(bins, sizes, training.goal(outcome), penalty, branching, depth)
+    problem = Problem(
+        bins, sizes, rows.goal(outcome), price, settings.branching,
+        max([settings.depth, *(rules.depth for rules in starts if exact)]),
+    )  # fmt: skip
     trees = [_from_rules(axes, rules, problem) for rules in starts]
-    trees += _greedy(problem, greedy, seed)
+    trees += _greedy(problem, settings.greedy, settings.seed)
     before = tuple(problem.objective(tree, problem.rows) for tree in trees)
     trees = [improve(problem, tree) for tree in trees]
     after = tuple(problem.objective(tree, problem.rows) for tree in trees)
     best = merged(problem, trees[int(np.argmin(after))], problem.rows)
-    build = _Build(training, axes, problem, itertools.count())
-    root = build.node(best, problem.rows)
-    rules = Rules(training.target.name, training.target, training.features, root)
-    return Refined(rules, before, after)
+    if settings.regrow and SMOOTHED_ROWS < rows.rows <= REGROWN_ROWS:
+        best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
+        best = merged(problem, improve(problem, best), problem.rows)
+    root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
+    return Refined(Rules(rows.target.name, rows.target, rows.features, root), before, after)
 
 
 def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
@@ -80,25 +78,15 @@ def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
     every = np.arange(len(problem.sizes))
     found: list[Tree] = []
     for i in range(count if len(every) else 0):
-        split = best_ahead if i % 2 else least_impurity
-        share = 1.0 if i < 2 else draw.uniform(0.3, 0.9)
-        most = max(1, round(share * len(every)))
-        if split is best_ahead:
-            most = min(most, WIDE)
-        axes = np.sort(draw.choice(every, most, replace=False))
-        part = problem.among(axes)
+        part = problem
         if i >= 2:
-            part = replace(part, penalty=problem.penalty * np.exp(draw.uniform(-1.5, 1.5)))
-        tree = grow(part, problem.rows, problem.depth, split)
-        found.append(_renamed(tree, axes))
+            # Others than the first two see some of the axes only, at a price of their own.
+            most = max(1, round(draw.uniform(0.3, 0.9) * len(problem.sizes)))
+            part = replace(problem, penalty=problem.penalty * np.exp(draw.uniform(-1.5, 1.5)))
+            every = np.sort(draw.permutation(len(problem.sizes))[:most])
+        split = best_ahead if i % 2 else least_impurity
+        found.append(grow_among(part, problem.rows, problem.depth, split, every, draw))
     return found
-
-
-def _renamed(tree: Tree, axes: Indices) -> Tree:
-    if not isinstance(tree, Cut):
-        return tree
-    children = tuple(_renamed(child, axes) for child in tree.children)
-    return Cut(int(axes[tree.axis]), tree.to, children)
 
 
 def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:
@@ -151,11 +139,7 @@ def refine_rules(
     weights = np.ones(table.rows) if weights is None else weights
     rows = Rows(rules.features, typed_columns(table, rules.features), outcome, weights,
                 settings.class_weight == "balanced").take(np.flatnonzero(weights > 0))  # fmt: skip
-    found = refine(
-        rows, [rules], penalty=settings.price(rows.rows), branching=settings.branching,
-        depth=max(settings.depth, rules.depth), smoothing=settings.smoothing_of(rows.rows),
-        exact=True, seed=settings.seed,
-    )  # fmt: skip
+    found = refine(rows, [rules], replace(settings, greedy=0), exact=True)
     provenance = {**rules.provenance, "refined from": rules.fingerprint}
     refined = replace(found.rules, name=rules.name, provenance=provenance)
     return replace(found, rules=refined)

@@ -75,6 +75,17 @@ class Rows:
         present = np.count_nonzero(sums)
         return np.asarray(np.divide(sums.sum(), present * sums, out=np.ones(count), where=sums > 0))
 
+    def noise(self, view: Floats) -> float:
+        """Return how noisy the outcomes are in a view of them [n, K]: Gini's impurity, each class
+        weighing the same if balanced, or the mean squared error at unit spread.
+        """
+        if isinstance(self.outcome, Values):
+            return float(np.average((self.indicators() - view)[:, 0] ** 2, weights=self.weights))
+        share = view * self.class_weights()
+        share /= share.sum(1, keepdims=True)
+        weights = self.weights * self.class_weights()[self.outcome.codes]
+        return float(np.average(1 - (share**2).sum(1), weights=weights))
+
     def goal(self, outcome: Floats) -> Goal:
         """Return the goal of (smoothed) outcomes, weighted to a mean weight of 1."""
         weights = self.weights / self.weights.mean()

@@ -22,6 +22,8 @@ WORDS = (
     ("device", ("cpu", "cuda")), ("monitor", ("score", "loss")),
     ("class_weight", ("balanced", "none")),
 )  # fmt: skip
+LEAST_PENALTY = 0.25
+NOISE_PENALTY = 3.0
 PENALTY = 1.5
 PENALTY_SHARE = 1 / 4000
 COMPACT = 3
@@ -40,8 +42,9 @@ class Settings:
     `sample`, the rows used at most, all where None; without `epochs` there is no second stage.
 
     Of refining: `refine`, whether it is done; `penalty`, the price of an interval in rows of mean
-    weight (None: by the number of rows), threefold where `compact`; `smoothing`, the forest's share
-    in the labels; `greedy`, the starts besides the network's `restarts`.
+    weight (None: by the labels' noise, or the number of rows), threefold where `compact`;
+    `smoothing`, the forest's share in the labels; `greedy`, the starts besides the network's
+    `restarts`; `regrow`, whether the best tree's subtrees are grown anew on larger tables.
     """
 
     depth: int = 4
@@ -67,6 +70,7 @@ class Settings:
     compact: bool = False
     smoothing: float = 0.0
     greedy: int = 0
+    regrow: bool = False
 
     def __post_init__(self) -> None:
         for option, low, high in WHOLE:
@@ -85,7 +89,7 @@ class Settings:
             got = getattr(self, option)
             if got not in choices:
                 raise _wrong(option, got, f"{choices[0]!r} or {choices[1]!r}")
-        for option in ("refine", "compact"):
+        for option in ("refine", "compact", "regrow"):
             if type(getattr(self, option)) is not bool:
                 raise _wrong(option, getattr(self, option), "true or false")
         if self.device == "cuda":
@@ -96,16 +100,23 @@ class Settings:
         if self.restarts == 0 and not (self.refine and self.greedy):
             raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
 
-    def price(self, rows: int) -> float:
-        """Return the penalty of an interval for so many training rows."""
-        price = max(PENALTY, PENALTY_SHARE * rows) if self.penalty is None else self.penalty
-        return price * (COMPACT if self.compact else 1)
-
-    def smoothing_of(self, rows: int) -> float:
-        """Return the forest's share in the labels of so many training rows: a single label is noise
-        to a few rows, and no longer to many.
+    def smooths(self, rows: int) -> bool:
+        """Tell whether the labels of so many training rows are smoothed: one is noise to a few
+        rows, and no longer to many.
         """
-        return self.smoothing if rows <= SMOOTHED_ROWS else 0.0
+        return self.smoothing > 0 and rows <= SMOOTHED_ROWS
+
+    def price(self, rows: int, noise: float | None) -> float:
+        """Return the penalty of an interval for so many training rows whose labels are so noisy:
+        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known.
+        """
+        if self.penalty is not None:
+            price = self.penalty
+        elif noise is not None:
+            price = max(LEAST_PENALTY, NOISE_PENALTY * noise, PENALTY_SHARE * rows)
+        else:
+            price = max(PENALTY, PENALTY_SHARE * rows)
+        return price * (COMPACT if self.compact else 1)
 
 
 def _wrong(option: str, got: object, expected: str) -> OptionError:
@@ -114,7 +125,7 @@ def _wrong(option: str, got: object, expected: str) -> OptionError:
 
 _DEFAULT = Settings(
     branching=6, restarts=2, first_epochs=15, first_patience=4, epochs=0, sample=10_000,
-    refine=True, smoothing=0.7, greedy=2,
+    refine=True, smoothing=0.6, greedy=2, regrow=True,
 )  # fmt: skip
 
 PRESETS = {

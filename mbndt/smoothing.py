@@ -1,9 +1,10 @@
-"""Labels drawn towards what rows like them have: a forest's out-of-bag view of each row.
+"""What rows like a row have: a random forest's view of each row that it has not seen.
 
-A shallow tree fitted to single labels follows their noise. Each row's label is therefore blended
-with the prediction of a random forest for it, from the trees alone that have not seen the row
-(Breiman 2001, out-of-bag). Splits chosen for the blend vary less from sample to sample; the forest
-itself is thrown away.
+A shallow tree fitted to single labels follows their noise. Labels are therefore blended with the
+prediction of a random forest for each row, from the trees alone that have not seen it (Breiman
+2001, out-of-bag): splits chosen for the blend vary less from sample to sample. The same view tells
+how noisy labels are, and so what an interval must gain to be worth its place. The forest itself is
+thrown away.
 """
 
 from __future__ import annotations
@@ -18,39 +19,36 @@ from mbndt.problem import Floats
 
 TREES = 50
 LEAF_ROWS = 3
-ROWS = 20_000  # rows that a tree of the forest is drawn from, at most
-CELLS = 2_000_000  # rows times trees, at most: large tables are content with fewer trees
+FEWEST_ROWS = 10
 
 
-def smoothed(
-    bins: npt.NDArray[Any], outcome: Floats, weights: Floats, share: float, seed: int
-) -> Floats:
-    """Return outcomes [n, K] (one column a class, or a single one of values) of which `share` is
-    the forest's, for rows with bins [F, n] and weights [n].
+def out_of_bag(
+    bins: npt.NDArray[Any], outcome: Floats, weights: Floats, seed: int
+) -> Floats | None:
+    """Return the forest's view of outcomes [n, K] (one column a class, or a single one of values),
+    [n, K], for rows with bins [F, n] and weights [n]; None where there are too few rows.
     """
-    rows = len(outcome)
-    if share == 0.0 or rows < 10 or len(bins) == 0:
-        return outcome
+    if len(outcome) < FEWEST_ROWS or len(bins) == 0:
+        return None
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     classes = outcome.shape[1] > 1
     kind: Any = RandomForestClassifier if classes else RandomForestRegressor
     forest = kind(
-        min(TREES, max(10, CELLS // rows)), oob_score=True, min_samples_leaf=LEAF_ROWS,
-        max_features="sqrt" if classes else 1 / 3, random_state=seed,
-        max_samples=ROWS if rows > ROWS else None,
+        TREES, oob_score=True, min_samples_leaf=LEAF_ROWS, random_state=seed,
+        max_features="sqrt" if classes else 1 / 3,
     )  # fmt: skip
     target = outcome.argmax(1) if classes else outcome[:, 0]
     with warnings.catch_warnings():
-        # A row that every tree has seen has no out-of-bag prediction, and is left as it is.
+        # A row that every tree has seen has no such view, and keeps its own label.
         warnings.simplefilter("ignore")
         forest.fit(bins.T.astype(np.float32), target, sample_weight=weights)
-    if not classes:
-        view = forest.oob_prediction_[:, None]
-    else:
-        view = np.zeros(outcome.shape)
+    view = np.zeros(outcome.shape)
+    if classes:
         view[:, forest.classes_] = forest.oob_decision_function_
-    lacking = ~np.isfinite(view).all(1) | (classes & (view.sum(1) < 0.5))
+        lacking = ~(view.sum(1) > 0.5)
+    else:
+        view[:, 0] = forest.oob_prediction_
+        lacking = forest.oob_prediction_ == 0.0
     view[lacking] = outcome[lacking]
-    blended: Floats = (1 - share) * outcome + share * view
-    return blended
+    return view

@@ -140,7 +140,7 @@ def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:
 
 def _given(settings: Settings, space: dict[str, BaseDistribution], rows: int) -> dict[str, Any]:
     """Return the settings as a trial, as near as the space has them."""
-    own = asdict(settings) | {"penalty": settings.price(rows)}
+    own = asdict(settings) | {"penalty": settings.price(rows, None)}
     found: dict[str, Any] = {
         name: min(max(own[name], kind.low), kind.high)
         for name, kind in space.items()
