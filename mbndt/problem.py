@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -45,12 +46,16 @@ class Classes:
 
     def losses(self, leaf: Any, rows: Indices) -> Floats:
         """Return what rows [m] cost a leaf, [m]."""
-        mass = self.mass[rows]
-        return np.asarray(mass.sum(1) - mass[:, leaf])
+        return np.asarray(self._costs[leaf, rows])
+
+    @cached_property
+    def _costs(self) -> Floats:
+        """What each row costs each class, [C, n]: asked for too often to be summed each time."""
+        return np.ascontiguousarray(self.mass.sum(1) - self.mass.T)
 
     def best(self, rows: Indices) -> int:
         """Return the best leaf of rows."""
-        return int(np.argmax(self.mass[rows].sum(0)))
+        return int(np.argmin([costs[rows].sum() for costs in self._costs]))
 
     def moments(self, rows: Indices) -> Floats:
         """Return the numbers, [m, M], whose sums tell the impurity of any set of rows."""
