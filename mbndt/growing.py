@@ -21,9 +21,10 @@ from mbndt.resplitting import improve
 from mbndt.segmenting import between, ordered, segment, segments_back
 
 GROUPS = 32
-GROUPS_AHEAD = 16
+GROUPS_AHEAD = 12
+FEWEST_AHEAD = 50  # rows that a look ahead is worth its while for
 ROWS_AHEAD = 10_000  # rows that a look ahead is taken on, at most
-WIDE = 12  # axes that a look ahead chooses among, at most
+WIDE = 10  # axes that a look ahead chooses among, at most
 FEW_SWEEPS = 4
 PARTS = 2000  # parts whose best split is sought at a time, for memory's sake
 
@@ -32,13 +33,14 @@ Splitter = Callable[[Problem, Indices], Cut | None]
 
 
 def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
-    """Return a tree of rows whose nodes are split one after another, each for good; the lowest by
-    their impurity, as nothing follows them.
+    """Return a tree of rows whose nodes are split one after another, each for good; the lowest and
+    the smallest by their impurity, as little follows them.
     """
     leaf = problem.goal.best(rows)
     if depth == 0 or problem.goal.losses(leaf, rows).sum() <= problem.penalty:
         return leaf
-    cut = (split if depth > 1 else least_impurity)(problem, rows)
+    plain = depth == 1 or len(rows) < FEWEST_AHEAD
+    cut = (least_impurity if plain else split)(problem, rows)
     if cut is None:
         return leaf
     branch = problem.branch(cut, rows)

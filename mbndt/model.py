@@ -102,8 +102,8 @@ def prepare(
     kept = ~gaps & (weights > 0)
     table, weights = (table, weights) if kept.all() else (table.take(kept), weights[kept])
     if table.rows < 2:
-        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r},"
-                        " expected at least 2")  # fmt: skip
+        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r}"
+                        " (and a weight), expected at least 2")  # fmt: skip
     features = infer_features(table, schema, target)
     outcome = infer_target(table, target, schema, task)
     _check_varies(table, outcome)
