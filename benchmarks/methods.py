@@ -14,8 +14,8 @@ from mbndt.model import fit
 from mbndt.rows import Rows
 from mbndt.settings import PRESETS, Settings
 
-# The setting of the default's smaller variant; no method where there is none.
-COMPACT = {"compact": True}
+# The setting of the default's smaller variant.
+COMPACT = {"thrift": 3.0}
 TRANSFORMS = {"one-hot": data.one_hot, "filled": data.filled}
 
 
@@ -62,7 +62,7 @@ def of(settings: Settings, **more: Any) -> Method:
 DEFAULT = PRESETS["default"]
 METHODS = {
     "default": of(DEFAULT),
-    **({"compact": of(replace(DEFAULT, **COMPACT))} if hasattr(DEFAULT, *COMPACT) else {}),
+    "compact": of(replace(DEFAULT, **COMPACT)),
     "paper": of(PRESETS["paper"]),
     "no-refine": of(replace(DEFAULT, refine=False)),
     "CART": Method(rivals.cart, {"max_depth": DEFAULT.depth}),

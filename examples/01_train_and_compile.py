@@ -18,8 +18,8 @@ from mbndt.emitters import TARGETS, emit
 from mbndt.model import learn
 from mbndt.report import held_out_line, print_checks, progress_bar
 from mbndt.schema import Schema
-from mbndt.table import Table
 from mbndt.settings import preset
+from mbndt.table import Table
 from mbndt.verify import verify
 from mbndt.writing import write_whole
 
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
     schema = Schema.of({"target": {"description": "histology of the breast mass"}}, "schema")
     with progress_bar(quiet=False) as progress:
         model = learn(
-            table, "diagnosis", preset("paper"), schema=schema, holdout=0.2, progress=progress
+            table, "diagnosis", preset("default"), schema=schema, holdout=0.2, progress=progress
         )
     model = replace(model, rules=replace(model.rules, name="breast mass"))
     save(model, folder / "model.pt")

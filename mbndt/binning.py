@@ -11,6 +11,7 @@ values, which has no place in the order.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 MOST_BINS = 254
+LARGEST = sys.float_info.max
+ROWS_OF_ONE = 30  # a table of fewer rows may have a bin for a category of one row
 RARE = 5  # a category with fewer training rows is too rare to have a bin of its own
 SMOOTHING = 10.0  # rows at the overall mean that each category's mean is drawn towards
 
@@ -132,10 +135,9 @@ def fit_axes(
 
 def _cuts(feature: Feature, column: Column, kept: Iterable[Threshold]) -> tuple[Threshold, ...]:
     whole = feature.type == FeatureType.INTEGER
-    values = column.values[~column.missing]
-    values = np.unique(values[np.isfinite(values)]) if len(values) else values
+    ordered = np.sort(column.values[~column.missing])
+    values = np.unique(ordered)
     if len(values) > MOST_BINS:
-        ordered = np.sort(column.values[~column.missing & np.isfinite(column.values)])
         ranks = np.linspace(0, len(ordered) - 1, MOST_BINS + 1)[1:-1].astype(np.intp)
         upper = np.unique(np.searchsorted(values, ordered[ranks], side="left"))
     else:
@@ -146,10 +148,21 @@ def _cuts(feature: Feature, column: Column, kept: Iterable[Threshold]) -> tuple[
         # x < t is x < ceil(t), and beyond the ends of int64 the same for all x.
         cuts = {t for t in map(math.ceil, kept) if INT64_MIN < t <= INT64_MAX}
     for i in upper[upper > 0]:
-        low, high = listed[i - 1], listed[i]
-        cut = whole_between(low, high) if whole else shortest_between(low, high)
-        cuts.add(high if cut is None else cut)
+        cuts.add(_cut(listed[i - 1], listed[i], whole))
     return tuple(sorted(cuts))
+
+
+def _cut(low: Threshold, high: Threshold, whole: bool) -> Threshold:
+    """Return the shortest threshold between two neighbouring values."""
+    if whole:
+        cut: Threshold | None = whole_between(int(low), int(high))
+        return high if cut is None else cut
+    # An infinity lies beyond all doubles: any step away from its neighbour parts them.
+    far = max(1.0, *(abs(x) for x in (low, high) if math.isfinite(x)), 0.0)
+    low = max(float(low), min(-far, high - far), -LARGEST)
+    high = min(float(high), max(far, low + far), LARGEST)
+    between = shortest_between(low, high)
+    return high if between is None else between
 
 
 def _set_axis(
@@ -164,7 +177,8 @@ def _set_axis(
     totals = np.stack([np.bincount(code, weights * y, size + 1)[:size] for y in outcome.T], axis=1)
     means = (totals + SMOOTHING * overall) / (weight + SMOOTHING)[:, None]
     score = _first_component(means - overall, weight)
-    common = rows >= max(RARE, np.sort(rows)[::-1][min(size, MOST_BINS) - 1])
+    rare = min(RARE, max(1, len(code) // ROWS_OF_ONE))
+    common = rows >= max(rare, np.sort(rows)[::-1][min(size, MOST_BINS) - 1])
     common |= every
     if feature.type == FeatureType.BOOLEAN:
         place = np.argsort(np.argsort(score, kind="stable"))
@@ -187,10 +201,11 @@ def _first_component(means: Floats, weight: npt.NDArray[Any]) -> Floats:
     return found if found[np.argmax(np.abs(found))] >= 0 else -found
 
 
-def bins_of(axes: Sequence[Axis], typed: Mapping[str, Column], rows: int) -> npt.NDArray[np.uint16]:
+def bins_of(
+    axes: Sequence[Axis], typed: Mapping[str, Column], rows: int
+) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return the bins of n rows, [F, n], in the axes' order."""
-    kind = np.uint8 if all(axis.size <= 256 for axis in axes) else np.uint16
-    found = np.empty((len(axes), rows), kind)
+    found = np.empty((len(axes), rows), np.min_scalar_type(max([1, *(a.size - 1 for a in axes)])))
     for i, axis in enumerate(axes):
         found[i] = axis.bins(typed[axis.feature.name])
     return found
@@ -199,7 +214,7 @@ def bins_of(axes: Sequence[Axis], typed: Mapping[str, Column], rows: int) -> npt
 def bin_table(rules: Rules, split: Split, axis: Axis) -> Indices:
     """Return the child that each bin of an axis goes to at a split of rules, [size].
 
-    A bin whose values part ways at the split goes where its first value does.
+    A bin whose values part ways at the split goes where its least does, or where unseen texts go.
     """
     if isinstance(axis, NumberAxis):
         assert isinstance(split, NumericSplit)

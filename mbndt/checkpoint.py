@@ -102,6 +102,7 @@ def _plain(model: Model) -> dict[str, Any]:
         "history": list(model.history),
         "held_out": dict(model.held_out),
         "moved": model.moved,
+        "objective": model.objective,
         "starts": [list(pair) for pair in model.starts],
     }
 

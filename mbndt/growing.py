@@ -1,7 +1,7 @@
 """Greedy multi-way trees: starts for re-splitting.
 
 `grow` splits nodes one after another, each for good. `least_impurity` takes the split whose
-intervals have the least impurity (Gini's, or the squared error), found exactly on groups of bins by
+intervals have the least impurity (Gini's, or the squared error), found exactly on chunks of bins by
 the segmentation programme. `best_ahead` looks one level further and values each interval by the
 best split that could follow in it, so it sees what no single split shows, such as parities.
 """
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from mbndt.histograms import BinSums
 from mbndt.problem import Classes, Cut, Floats, Indices, Problem, Tree
 from mbndt.resplitting import improve
-from mbndt.segmenting import between, ordered, segment, segments_back
+from mbndt.segmenting import Costs, between, segment, segments, totals
 
-GROUPS = 32
-GROUPS_AHEAD = 12
+CHUNKS = 32
+CHUNKS_AHEAD = 12
 FEWEST_AHEAD = 50  # rows that a look ahead is worth its while for
 ROWS_AHEAD = 10_000  # rows that a look ahead is taken on, at most
 WIDE = 10  # axes that a look ahead chooses among, at most
@@ -74,7 +74,7 @@ def regrow(problem: Problem, tree: Tree, rows: Indices, depth: int, seed: int) -
     """Return the tree with each subtree, from the root down, grown anew and re-split where that
     makes the objective smaller.
     """
-    if depth < 2 or not isinstance(tree, Cut):
+    if depth < 2 or not isinstance(tree, Cut) or len(rows) == 0:
         return tree
     draw = np.random.default_rng(seed)
     least = problem.objective(tree, rows)
@@ -97,63 +97,63 @@ def regrow(problem: Problem, tree: Tree, rows: Indices, depth: int, seed: int) -
 def least_impurity(problem: Problem, rows: Indices) -> Cut | None:
     """Return the split of least impurity."""
     sums = BinSums.of(problem, rows, problem.goal.moments(rows))
-    ends = sums.groups(GROUPS)
-    prefix = sums.prefix[:, np.arange(len(ends))[:, None], ends]
-    return _best_cut(problem, sums, ends, problem.goal.impurity(between(prefix)))
+    ends = sums.chunks(CHUNKS)
+
+    def costs(axes: Indices) -> Floats:
+        return problem.goal.impurity(between(sums.prefix[:, axes[:, None], ends[axes]]))
+
+    return _best_cut(problem, sums, ends, costs)
 
 
-def _best_cut(problem: Problem, sums: BinSums, ends: Indices, cost: Floats) -> Cut | None:
-    """Return the best segmentation of groups that end at `ends` [F, V+1], given the segments' costs
-    [F, V+1, V+1].
-    """
-    cost = ordered(cost)
-    reached = segment(cost, problem.branching, problem.penalty)
-    total = np.array([r[:, -1] for r in reached])  # [k, F]
+def _best_cut(problem: Problem, sums: BinSums, ends: Indices, costs: Costs) -> Cut | None:
+    """Return the best segmentation of chunks that end at `ends` [F, V+1]."""
+    total = totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
     k, axis = divmod(int(np.argmin(total)), total.shape[1])
-    found = segments_back(cost[axis], [r[axis] for r in reached[: k + 1]])
-    pieces = [(int(ends[axis, i]), int(ends[axis, j])) for i, j in found]
-    pieces = [(start, end) for start, end in pieces if start < end]
-    if len(pieces) < 2:
-        return None
-    numbered = [(start, end, c) for c, (start, end) in enumerate(pieces)]
-    return Cut(axis, sums.table(axis, numbered), ())
+    found = segments(costs, axis, k + 1, problem.penalty)
+    pieces = [(int(ends[axis, i]), int(ends[axis, j]), c) for c, (i, j) in enumerate(found)]
+    cut = Cut(axis, sums.table(axis, [p for p in pieces if p[0] < p[1]]), ())
+    # Pieces may be too small to stand alone, so the children are counted at the end.
+    used, place = np.unique(cut.to, return_inverse=True)
+    return replace(cut, to=place) if len(used) > 1 else None
 
 
 def best_ahead(problem: Problem, rows: Indices) -> Cut | None:
     """Return the split whose intervals can be split best once more."""
-    step = -(-len(rows) // ROWS_AHEAD)
-    problem, rows = replace(problem, penalty=problem.penalty / step), rows[::step]
+    if len(rows) > ROWS_AHEAD:
+        share = ROWS_AHEAD / len(rows)
+        problem = replace(problem, penalty=problem.penalty * share)
+        rows = np.sort(np.random.default_rng(len(rows)).choice(rows, ROWS_AHEAD, replace=False))
     moments = problem.goal.moments(rows)
     sums = BinSums.of(problem, rows, moments)
-    ends = sums.groups(GROUPS_AHEAD)
-    groups = _groups(problem, sums, ends, rows)
+    ends = sums.chunks(CHUNKS_AHEAD)
+    chunks = _chunks(problem, sums, ends, rows)
     size = ends.shape[1]
-    cost = np.zeros((len(groups), size, size))
+    cost = np.zeros((len(chunks), size, size))
     start, end = np.triu_indices(size, 1)
-    for axis, group in enumerate(groups):
-        prefix = _pair_sums(moments, group, groups, size - 1)
+    for axis, chunk in enumerate(chunks):
+        prefix = _pair_sums(moments, chunk, chunks, size - 1)
         # [K, F, P, V+1]: for each segment of this axis the running sums over all others.
         parts = prefix[:, :, end] - prefix[:, :, start]
         cost[axis, start, end] = _after_split(problem, parts)
-    return _best_cut(problem, sums, ends, cost)
+    return _best_cut(problem, sums, ends, lambda axes: cost[axes])
 
 
-def _groups(problem: Problem, sums: BinSums, ends: Indices, rows: Indices) -> npt.NDArray[np.intp]:
-    """Return the group of each row on each axis, [F, n]; missing values stand in the first."""
+def _chunks(problem: Problem, sums: BinSums, ends: Indices, rows: Indices) -> npt.NDArray[np.intp]:
+    """Return the chunk of each row on each axis, [F, n]; missing values stand in the first."""
     found = np.zeros((len(ends), len(rows)), np.intp)
     for axis, limits in enumerate(ends):
         rank = np.cumsum(sums.bin_counts(axis)[:-1] > 0)
-        group = np.searchsorted(limits[1:], rank, side="left").clip(0, len(limits) - 2)
-        found[axis] = np.append(group, 0)[problem.bins[axis, rows]]
+        chunk = np.searchsorted(limits[1:], rank, side="left").clip(0, len(limits) - 2)
+        found[axis] = np.append(chunk, 0)[problem.bins[axis, rows]]
     return found
 
 
-def _pair_sums(moments: Floats, group: Indices, groups: npt.NDArray[Any], size: int) -> Floats:
-    """Return the sums of moments [n, K] by the groups of one axis [n] and of each axis [F, n],
+def _pair_sums(moments: Floats, chunk: Indices, chunks: npt.NDArray[Any], size: int) -> Floats:
+    """Return the sums of moments [n, K] by the chunks of one axis [n] and of each axis [F, n],
     running over both, [K, F, V+1, V+1].
     """
-    axes = len(groups)
-    index = ((np.arange(axes)[:, None] * size + group) * size + groups).ravel()
+    axes = len(chunks)
+    index = ((np.arange(axes)[:, None] * size + chunk) * size + chunks).ravel()
     prefix = np.zeros((moments.shape[1], axes, size + 1, size + 1))
     for found, moment in zip(prefix, moments.T, strict=True):
         table = np.bincount(index, np.tile(moment, axes), axes * size * size)
@@ -163,7 +163,7 @@ def _pair_sums(moments: Floats, group: Indices, groups: npt.NDArray[Any], size: 
 
 def _after_split(problem: Problem, parts: Floats) -> Floats:
     """Return what each of P parts costs after its best split, given running sums
-    [K, F, P, V+1] over the groups of each axis, [P].
+    [K, F, P, V+1] over the chunks of each axis, [P].
     """
     if isinstance(problem.goal, Classes):
         losses = parts.sum(0) - parts
@@ -179,7 +179,7 @@ def _after_split(problem: Problem, parts: Floats) -> Floats:
     flat = parts.reshape(len(parts), -1, parts.shape[3])
     found = np.empty(flat.shape[1])
     for low in range(0, len(found), PARTS):
-        cost = ordered(problem.goal.impurity(between(flat[:, low : low + PARTS])))
+        cost = problem.goal.impurity(between(flat[:, low : low + PARTS]))
         reached_by = segment(cost, problem.branching, problem.penalty)
         found[low : low + PARTS] = np.min([r[:, -1] for r in reached_by], axis=0)
     return np.asarray(found.reshape(parts.shape[1:3]).min(0))

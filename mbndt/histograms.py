@@ -27,6 +27,7 @@ class BinSums:
     starts: Indices
     prefix: Floats
     missing: Floats
+    fewest: int
 
     @classmethod
     def of(cls, problem: Problem, rows: Indices, numbers: Floats) -> BinSums:
@@ -45,14 +46,15 @@ class BinSums:
         prefix = np.zeros((numbers.shape[1], len(sizes), int(per_axis.max(initial=0)) + 1))
         prefix[:, axis[here], rank + 1] = table[here, :-1].T
         np.cumsum(prefix, axis=2, out=prefix)
-        return cls(counts, starts, prefix, table[starts[1:] - 1, :-1].T)
+        missing = table[starts[1:] - 1, :-1].T
+        return cls(counts, starts, prefix, missing, problem.fewest)
 
     def bin_counts(self, axis: int) -> npt.NDArray[np.int64]:
         """Return the rows in each bin of an axis, the missing ones last."""
         return self.counts[self.starts[axis] : self.starts[axis + 1]]
 
-    def groups(self, most: int) -> Indices:
-        """Return ends of at most so many groups of about equally many rows, [F, V+1]: positions in
+    def chunks(self, most: int) -> Indices:
+        """Return ends of at most so many chunks of about equally many rows, [F, V+1]: positions in
         `prefix`, rising, from 0 to its end.
         """
         width = self.prefix.shape[2] - 1
@@ -70,19 +72,44 @@ class BinSums:
 
     def table(self, axis: int, pieces: list[tuple[int, int, int]]) -> Indices:
         """Return the choice of each bin of an axis, [size], of pieces (start, end, choice) over the
-        bins that rows have. Bins without rows are shared by halves between their neighbours; the
-        missing bin goes where most rows go.
+        bins that rows have.
+
+        A piece of too few rows joins its larger neighbour. Bins without rows are shared by halves
+        between their neighbours; the missing bin goes where most rows go.
         """
         counts = self.bin_counts(axis)
         at = np.flatnonzero(counts[:-1])
+        rows = np.concatenate([[0], np.cumsum(counts[at])])
+        # The positions of axes with fewer bins than the widest go on past their last.
+        pieces = [(min(start, len(at)), min(end, len(at)), choice) for start, end, choice in pieces]
         to = np.empty(len(counts), np.intp)
         low = 0
-        for _, end, choice in pieces:
+        for _, end, choice in self._roomy(pieces, rows):
             high = (at[end - 1] + at[end] + 1) // 2 if 0 < end < len(at) else len(counts) - 1
             to[low:high] = choice
             low = high
         to[-1] = np.argmax(np.bincount(to[:-1], counts[:-1]))
         return to
+
+    def _roomy(
+        self, pieces: list[tuple[int, int, int]], rows: npt.NDArray[np.int64]
+    ) -> list[tuple[int, int, int]]:
+        """Return pieces of enough rows, where `rows` [w+1] run over the bins that rows have."""
+        pieces = list(pieces)
+        while len(pieces) > 1:
+            sizes = [int(rows[end] - rows[start]) for start, end, _ in pieces]
+            i = int(np.argmin(sizes))
+            if sizes[i] >= self.fewest:
+                break
+            near = [k for k in (i - 1, i + 1) if 0 <= k < len(pieces)]
+            j = max(near, key=sizes.__getitem__)
+            first, last = sorted((i, j))
+            pieces[first : last + 1] = [(pieces[first][0], pieces[last][1], pieces[j][2])]
+        return pieces
+
+    def lonely(self, axis: int) -> bool:
+        """Tell whether the missing rows of an axis are too few for a child of their own."""
+        return bool(self.bin_counts(axis)[-1] < self.fewest)
 
     def gap(self, axis: int) -> Indices:
         """Return how far each bin that has rows lies from the one before, [w+1]; 0 at the ends."""

@@ -1,6 +1,6 @@
 """The losses of training, over the outputs of leaves.
 
-Rows may have weights; only their proportions matter, as they are scaled to a mean of 1 over the
+Indices may have weights; only their proportions matter, as they are scaled to a mean of 1 over the
 training part. All means are over rows, so that rows of weight zero add nothing, and a batch of
 them has loss zero.
 """
@@ -18,7 +18,7 @@ from torch.nn.functional import softplus
 
 from mbndt.encoding import Floats
 
-Rows = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 # The greatest weight of a row and distance of a standardised target: both keep float32 finite.
 GREATEST_WEIGHT = 1e6
 GREATEST_TARGET = 1e3
@@ -40,26 +40,26 @@ def make_loss(
     target: npt.NDArray[Any],
     classes: int,
     weights: Floats | None = None,
-    class_weight: str = "balanced",
-) -> Callable[[Rows, str], Loss]:
+    *,
+    balanced: bool = True,
+) -> Callable[[Indices, str], Loss]:
     """Return what makes the loss from the training rows [m] and a device.
 
     `target` [n] has class indices below `classes`, or numbers where `classes` is 0; `weights` [n],
-    not negative, default to 1; `class_weight` is "balanced" (each class weighs the same in all)
-    or "none".
+    not negative, default to 1; `balanced` says that each class weighs the same in all.
     """
     weights = np.ones(len(target)) if weights is None else weights
 
-    def loss_of(train: Rows, device: str) -> Loss:
+    def loss_of(train: Indices, device: str) -> Loss:
         if classes == 0:
             return SquaredError(target, weights, train, device)
         kind: type[Logistic | CrossEntropy] = Logistic if classes == 2 else CrossEntropy
-        return kind(target, classes, weights, train, device, balanced=class_weight == "balanced")
+        return kind(target, classes, weights, train, device, balanced=balanced)
 
     return loss_of
 
 
-def _scaled(weights: Floats, train: Rows) -> Floats:
+def _scaled(weights: Floats, train: Indices) -> Floats:
     """Return weights [n] scaled to a mean of 1 over the training rows, where any is above 0."""
     weights = weights / (weights.max(initial=0.0) or 1.0)
     return np.minimum(weights / (weights[train].mean() or 1.0), GREATEST_WEIGHT)
@@ -73,8 +73,8 @@ class _Classes:
     """
 
     def __init__(
-        self, codes: npt.NDArray[np.int64], classes: int, weights: Floats, train: Rows, device: str,
-        *, balanced: bool,
+        self, codes: npt.NDArray[np.int64], classes: int, weights: Floats, train: Indices,
+        device: str, *, balanced: bool,
     ) -> None:  # fmt: skip
         sample = _scaled(weights, train)
         w = sample
@@ -139,7 +139,7 @@ class SquaredError:
 
     outputs = 1
 
-    def __init__(self, values: Floats, weights: Floats, train: Rows, device: str) -> None:
+    def __init__(self, values: Floats, weights: Floats, train: Indices, device: str) -> None:
         sample = _scaled(weights, train)
         share = sample[train] / (sample[train].sum() or 1.0)
         # Within ±1 first, as squares of great or tiny numbers would leave the range of doubles.

@@ -42,7 +42,7 @@ class Model:
     `encoder` makes its scores; `history` has a record an epoch; `held_out` the figures on rows that
     learning did not see, empty where none were held out; `moved` counts the thresholds that became
     shorter, `dropped` the rows left out as they lacked a target; `starts` has the objectives that
-    refining began and ended with, for each start.
+    refining began and ended with, for each start, and `objective` that of the rules.
     """
 
     rules: Rules
@@ -54,6 +54,7 @@ class Model:
     moved: int = 0
     dropped: int = 0
     starts: tuple[tuple[float, float], ...] = ()
+    objective: float | None = None
 
 
 def learn(
@@ -79,7 +80,7 @@ def learn(
         table, target, settings, schema=schema, task=task, weights=weights,
         drop_missing_target=drop_missing_target,
     )  # fmt: skip
-    among, held = split(rows, holdout, settings.seed)
+    among, held = hold_out(rows, holdout, settings.seed)
     model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
     return replace(model, held_out=evaluate(model.rules, rows.take(held))) if len(held) else model
 
@@ -136,7 +137,7 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
                         f" expected {expected}")  # fmt: skip
 
 
-def split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
+def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
     """Return the rows to learn from and those held out, stratified by class; the only row of a
     class is learned from. Raises `OptionError` for a share that is none.
     """
@@ -157,11 +158,10 @@ def split(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
 def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Model:
     """Learn from all rows, holding none out."""
     model, starts = _networks(rows, settings, progress)
-    # Where no column varies there is nothing to split.
-    if settings.refine and model.encoder and model.encoder.columns:
+    if settings.refine:
         found = refine(rows, starts, settings)
         pairs = tuple(zip(found.before, found.after, strict=True))
-        model = replace(model, rules=found.rules, starts=pairs)
+        model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
     provenance = {
         "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
         "branching": settings.branching, "seed": settings.seed,
@@ -187,7 +187,7 @@ def _networks(
     outcome = rows.numbers() if rows.codes is None else rows.codes
     trained = train(
         scores,
-        make_loss(outcome, len(rows.target.classes), rows.weights, settings.class_weight),
+        make_loss(outcome, len(rows.target.classes), rows.weights, balanced=rows.balanced),
         rows.codes, settings, progress,
     )  # fmt: skip
     encoded = encoder.encode(rows.typed)

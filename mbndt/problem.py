@@ -123,7 +123,7 @@ Goal = Classes | Numbers
 @dataclass(frozen=True)
 class Problem:
     """What is to be made small: a `goal` over rows with `bins` [F, n] on axes of `sizes` [F], the
-    `penalty` of an interval, and the bounds of the tree.
+    `penalty` of an interval, the bounds of the tree, and the `fewest` rows of an interval of it.
     """
 
     bins: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -132,6 +132,7 @@ class Problem:
     penalty: float
     branching: int
     depth: int
+    fewest: int = 1
 
     @property
     def rows(self) -> Indices:
@@ -176,11 +177,12 @@ def extras(tree: Tree) -> int:
 
 
 def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
-    """Return the tree that rows reach: no child without rows, equal leaves of a split as one."""
+    """Return the tree that rows reach: no child of too few rows, equal leaves of a split as one."""
     if not isinstance(tree, Cut):
         return tree
     branch = problem.branch(tree, rows)
-    alive = np.unique(branch)
+    counts = np.bincount(branch)
+    alive = np.flatnonzero(counts >= min(problem.fewest, counts.max()))
     children: list[Tree] = [
         merged(problem, tree.children[i], rows[branch == i]) for i in alive.tolist()
     ]

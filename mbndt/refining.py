@@ -25,14 +25,16 @@ from mbndt.settings import SMOOTHED_ROWS, Settings
 from mbndt.smoothing import out_of_bag
 from mbndt.table import Table
 
+# Growing subtrees anew pays where rows bear many splits; beyond a million cells it takes long.
 REGROWN_ROWS = 100_000
 
 
 @dataclass(frozen=True)
 class Refined:
-    """Refined rules, with the objective of the best start and of each start before and after."""
+    """Refined rules with their objective, and the objective of each start before and after."""
 
     rules: Rules
+    objective: float
     before: tuple[float, ...]
     after: tuple[float, ...]
 
@@ -58,9 +60,11 @@ def refine(
     problem = Problem(
         bins, sizes, rows.goal(outcome), price, settings.branching,
         max([settings.depth, *(rules.depth for rules in starts if exact)]),
+        settings.fewest(rows.rows),
     )  # fmt: skip
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
+    trees = trees or [problem.goal.best(problem.rows)]
     before = tuple(problem.objective(tree, problem.rows) for tree in trees)
     trees = [improve(problem, tree) for tree in trees]
     after = tuple(problem.objective(tree, problem.rows) for tree in trees)
@@ -68,25 +72,22 @@ def refine(
     if settings.regrow and SMOOTHED_ROWS < rows.rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
         best = merged(problem, improve(problem, best), problem.rows)
-    root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
-    return Refined(Rules(rows.target.name, rows.target, rows.features, root), before, after)
+    if isinstance(best, Cut):
+        root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
+    else:  # no split tells anything, so the most common class is the answer
+        root = replace(rows, balanced=False).leaf(0, problem.rows)
+    rules = Rules(rows.target.name, rows.target, rows.features, root)
+    return Refined(rules, problem.objective(best, problem.rows), before, after)
 
 
 def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
-    """Return greedy trees: the plain one, one that looks ahead, then others of random axes."""
+    """Return greedy trees: the plain one, and one that looks ahead."""
     draw = np.random.default_rng(seed)
     every = np.arange(len(problem.sizes))
-    found: list[Tree] = []
-    for i in range(count if len(every) else 0):
-        part = problem
-        if i >= 2:
-            # Others than the first two see some of the axes only, at a price of their own.
-            most = max(1, round(draw.uniform(0.3, 0.9) * len(problem.sizes)))
-            part = replace(problem, penalty=problem.penalty * np.exp(draw.uniform(-1.5, 1.5)))
-            every = np.sort(draw.permutation(len(problem.sizes))[:most])
-        split = best_ahead if i % 2 else least_impurity
-        found.append(grow_among(part, problem.rows, problem.depth, split, every, draw))
-    return found
+    return [
+        grow_among(problem, problem.rows, problem.depth, split, every, draw)
+        for split in (least_impurity, best_ahead)[: count if len(every) else 0]
+    ]
 
 
 def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:

@@ -95,9 +95,7 @@ def print_model(model: Model, path: Path) -> None:
     count = sizes(model.rules)
     summary = ", ".join(f"{number} {name}" for name, number in count.items())
     if model.starts:
-        best = min(range(len(model.starts)), key=lambda i: model.starts[i][1])
-        before, after = model.starts[best]
-        how = f"objective {before:.1f} refined to {after:.1f}, the best of {len(model.starts)}"
+        how = f"objective {model.objective:.1f}, the best of {len(model.starts)} starts refined"
     else:
         how = f"{model.moved} thresholds moved to short decimals"
     console.print(f"{path}: {summary}; {how}")
@@ -123,7 +121,7 @@ def held_out_line(model: Model) -> str:
 
 def refined_line(before: Rules, found: Refined) -> str:
     """Return in a line what refining did."""
-    return (f"objective {found.before[0]:.1f} refined to {found.after[0]:.1f},"
+    return (f"objective {found.before[0]:.1f} refined to {found.objective:.1f},"
             f" {len(before.leaves)} leaves to {len(found.rules.leaves)}")  # fmt: skip
 
 
@@ -133,6 +131,7 @@ def model_json(model: Model) -> str:
         "settings": asdict(model.settings),
         "rules": {"sha256": model.rules.fingerprint, **sizes(model.rules)},
         "held out": dict(model.held_out),
+        "objective": model.objective,
         "starts": [{"before": before, "after": after} for before, after in model.starts],
         "thresholds moved": model.moved,
         "rows without a target": model.dropped,

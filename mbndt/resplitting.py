@@ -24,9 +24,10 @@ from typing import TypeAlias
 import numpy as np
 
 from mbndt.histograms import BinSums
-from mbndt.problem import Classes, Cut, Floats, Indices, Problem, Tree, cut_of
-from mbndt.segmenting import leaf_cuts
+from mbndt.problem import Classes, Cut, Floats, Indices, Numbers, Problem, Tree, cut_of
+from mbndt.segmenting import between, segments, totals
 
+CHUNKS = 128  # of bins, at most, that a regression's programme cuts between
 TINY = 1e-9  # what counts as no change of an objective, relative
 
 
@@ -47,11 +48,11 @@ class _Settled:
     """The subtrees that were found to be best for the rows that reach them."""
 
     def __init__(self) -> None:
-        self.seen: set[tuple[Tree, bytes]] = set()
+        self.seen: set[tuple[Tree, int, bytes]] = set()
 
-    def key(self, tree: Tree, rows: Indices) -> tuple[Tree, bytes]:
-        """Return what stands for a subtree (itself, so that it lives on) and its rows."""
-        return tree, hashlib.blake2b(rows.data, digest_size=16).digest()
+    def key(self, tree: Tree, rows: Indices, depth: int) -> tuple[Tree, int, bytes]:
+        """Return what stands for a subtree (itself, so that it lives on), its rows and depth."""
+        return tree, depth, hashlib.blake2b(rows.data, digest_size=16).digest()
 
 
 def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int, settled: _Settled) -> Tree:
@@ -60,7 +61,7 @@ def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int, settled: _Se
         return tree
     if depth == 0:
         return problem.goal.best(rows)
-    key = settled.key(tree, rows)
+    key = settled.key(tree, rows, depth)
     if key in settled.seen:
         return tree
     swept = tree
@@ -81,8 +82,13 @@ def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int, settled: _Se
 def resplit(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     """Return the best split of rows among the children's subtrees and new leaves, or the tree."""
     best, least = tree, problem.objective(tree, rows)
-    if not isinstance(tree, Cut) and least <= problem.penalty:
-        return tree  # the least split costs as much
+    if not isinstance(tree, Cut):
+        tree = problem.goal.best(rows)
+        best, least = tree, problem.objective(tree, rows)
+        if least <= problem.penalty:
+            return tree  # the least split costs as much
+    if not problem.sizes:
+        return best
     for bound, make in _candidates(problem, tree, rows):
         if bound >= least - TINY * max(1.0, least):
             continue
@@ -105,19 +111,20 @@ def _candidates(problem: Problem, tree: Tree, rows: Indices) -> Iterator[Candida
     """
     goal = problem.goal
     subtrees = [c for c in tree.children if isinstance(c, Cut)] if isinstance(tree, Cut) else []
-    yield -math.inf, lambda: goal.best(rows)
+    if subtrees:
+        yield -math.inf, lambda: goal.best(rows)
     losses = [problem.losses(child, rows) for child in subtrees]
     if isinstance(goal, Classes):
         labels = [*range(goal.mass.shape[1])]
         choices: list[Tree] = [*labels, *subtrees]
         own = [goal.losses(label, rows) for label in labels]
         sums = BinSums.of(problem, rows, np.stack([*own, *losses], axis=1))
-        for among in {len(labels), len(choices)}:
+        for among in sorted({len(labels), len(choices)}):
             yield from _choice_cuts(problem, sums, among, choices)
     else:
         sums = BinSums.of(problem, rows, np.column_stack([goal.moments(rows), *losses]))
-        for among in {0, len(subtrees)}:
-            yield from leaf_cuts(problem, goal, sums, subtrees[:among])
+        for among in sorted({0, len(subtrees)}):
+            yield from _leaf_cuts(problem, goal, sums, subtrees[:among])
 
 
 def _choice_cuts(
@@ -141,7 +148,8 @@ def _choice_cuts(
         to = sums.table(axis, pieces)
         if sums.bin_counts(axis)[-1]:
             used = np.isin(np.arange(among), to[:-1])
-            to[-1] = np.argmin(missing[:, axis] + problem.penalty * ~used)
+            alone = np.inf if sums.lonely(axis) else problem.penalty
+            to[-1] = np.argmin(missing[:, axis] + np.where(used, 0.0, alone))
         return cut_of(axis, to, choices)
 
     lost = missing.min(0)
@@ -167,4 +175,63 @@ def _choices_back(
         pieces.append((int(start[pick]), end, int(choice[pick])))
         end = int(start[pick])
     pieces.append((0, end, int(np.argmin(prefix[:, end]))))
-    return pieces[::-1]
+    # One piece at least, for an axis on which all values are missing.
+    return [piece for piece in reversed(pieces) if piece[0] < piece[1]] or pieces[-1:]
+
+
+def _leaf_cuts(
+    problem: Problem, goal: Numbers, sums: BinSums, subtrees: list[Cut]
+) -> Iterator[Candidate]:
+    """Yield the best cut into k = 1..B intervals, each with a leaf of its own or a subtree.
+
+    `sums` has the goal's moments and then each subtree's losses.
+    """
+    ends = sums.chunks(CHUNKS)
+    last = goal.MOMENTS + len(subtrees)
+
+    def options(axes: Indices) -> Floats:
+        """The costs of segments of some axes, first with a leaf, then in each subtree."""
+        part = between(sums.prefix[:last, axes[:, None], ends[axes]])
+        return np.concatenate([goal.impurity(part[: goal.MOMENTS])[None], part[goal.MOMENTS :]])
+
+    def costs(axes: Indices) -> Floats:
+        return np.asarray(options(axes).min(0))
+
+    def make(axis: int, k: int) -> Tree:
+        choices: list[Tree] = [*subtrees]
+        pieces = []
+        ways = options(np.array([axis]))[:, 0]
+        for i, j in segments(costs, axis, k + 1, problem.penalty):
+            start, end = int(ends[axis, i]), int(ends[axis, j])
+            way = int(np.argmin(ways[:, i, j]))
+            pieces.append((start, end, way - 1 if way else len(choices)))
+            if not way:
+                moments = sums.prefix[: goal.MOMENTS, axis]
+                choices.append(goal.mean(moments[:, end] - moments[:, start]))
+        return _with_missing(problem, goal, sums, axis, pieces, choices, len(subtrees))
+
+    alone = goal.impurity(sums.missing[: goal.MOMENTS])
+    lost = np.concatenate([alone[None], sums.missing[goal.MOMENTS : last]]).min(0)
+    total = lost + totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
+    for k, axis in enumerate(np.argmin(total, axis=1).tolist()):
+        yield float(total[k, axis]), partial(make, axis, k)
+
+
+def _with_missing(
+    problem: Problem, goal: Numbers, sums: BinSums, axis: int,
+    pieces: list[tuple[int, int, int]], choices: list[Tree], subtrees: int,
+) -> Tree:  # fmt: skip
+    """Return the cut of pieces (start, end, choice) with the missing rows where they cost least."""
+    moments = sums.missing[: goal.MOMENTS, axis]
+    if not pieces:
+        return goal.mean(moments)
+    to = sums.table(axis, pieces)
+    if sums.bin_counts(axis)[-1]:
+        losses = [*sums.missing[goal.MOMENTS : goal.MOMENTS + subtrees, axis]]
+        losses += [goal.cost(moments, leaf) for leaf in choices[subtrees:]]
+        used = np.isin(np.arange(len(choices)), to[:-1])
+        alone = np.inf if sums.lonely(axis) else problem.penalty
+        own = float(goal.impurity(moments)) + alone
+        to[-1] = np.argmin([*np.where(used, losses, np.add(losses, alone)), own])
+        choices = [*choices, goal.mean(moments)]
+    return cut_of(axis, to, choices)

@@ -1,106 +1,63 @@
-"""The segmentation programme: ordered groups of bins cut into segments of least total cost.
+"""The segmentation programme: ordered chunks of bins cut into segments of least total cost.
 
 Greedy trees use it on impurities, and a regression's re-splits on squared errors (Bellman 1961).
-Costs are quadratic in the number of groups, so bins are grouped where there are many.
+Costs are quadratic in the number of chunks, so bins are put together where there are many, and axes
+are worked on a few at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 
-from mbndt.histograms import BinSums
-from mbndt.problem import Cut, Floats, Numbers, Problem, Tree, cut_of
+from mbndt.problem import Floats, Indices
 
-GROUPS = 128  # of the re-splits of a regression
+CELLS = 4_000_000  # costs that are held at a time, for memory's sake
+
+# Gives the costs [f, V+1, V+1] of segments from i to j on some axes [f].
+Costs = Callable[[Indices], Floats]
+
+
+def between(prefix: Floats) -> Floats:
+    """Return the sums [K, F, V+1, V+1] over chunks from i to j, of prefix sums [K, F, V+1]."""
+    return prefix[:, :, None, :] - prefix[:, :, :, None]
 
 
 def segment(cost: Floats, most: int, penalty: float) -> list[Floats]:
-    """Return for k = 1..most the least cost of cutting the first j groups into k segments,
+    """Return for k = 1..most the least cost of cutting the first j chunks into k segments,
     [k][F, V+1], given the cost [F, V+1, V+1] of a segment from i to j.
     """
+    backwards = np.tril_indices(cost.shape[1], -1)
+    cost[:, backwards[0], backwards[1]] = np.inf
     reached = [cost[:, 0, :]]
     for _ in range(1, most):
         reached.append((reached[-1][:, :, None] + cost).min(1) + penalty)
     return reached
 
 
-def segments_back(cost: Floats, reached: list[Floats]) -> list[tuple[int, int]]:
-    """Return the non-empty segments whose costs `reached` [k, V+1] came from, on one axis."""
-    end = cost.shape[0] - 1
+def totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> Floats:
+    """Return the least cost of cutting all chunks of each axis into k = 1..most segments,
+    [k, F]; at most `chunks` on an axis.
+    """
+    at_once = max(1, CELLS // (chunks + 1) ** 2)
+    found = [
+        np.array([r[:, -1] for r in segment(costs(np.arange(low, min(low + at_once, axes))),
+                                            most, penalty)])
+        for low in range(0, axes, at_once)
+    ]  # fmt: skip
+    return np.concatenate(found, axis=1)
+
+
+def segments(costs: Costs, axis: int, count: int, penalty: float) -> list[tuple[int, int]]:
+    """Return the best cut of an axis into at most `count` segments, those that aren't empty."""
+    cost = costs(np.array([axis]))
+    reached = segment(cost, count, penalty)
+    end = cost.shape[1] - 1
     found = []
     for before in reversed(reached[:-1]):
-        start = int(np.argmin(before + cost[:, end]))
+        start = int(np.argmin(before[0] + cost[0, :, end]))
         found.append((start, end))
         end = start
     found.append((0, end))
     return [(start, end) for start, end in reversed(found) if start < end]
-
-
-def between(prefix: Floats) -> Floats:
-    """Return the sums [K, F, V+1, V+1] over groups from i to j, of prefix sums [K, F, V+1]."""
-    return prefix[:, :, None, :] - prefix[:, :, :, None]
-
-
-def ordered(cost: Floats) -> Floats:
-    """Return costs [F, V+1, V+1] in which no segment may end before it starts."""
-    low = np.tril_indices(cost.shape[1], -1)
-    cost[:, low[0], low[1]] = np.inf
-    return cost
-
-
-def leaf_cuts(
-    problem: Problem, goal: Numbers, sums: BinSums, subtrees: list[Cut]
-) -> Iterator[tuple[float, Callable[[], Tree]]]:
-    """Yield what the best cut into k = 1..B intervals, each with a leaf of its own or a subtree,
-    costs at least, and the making of it.
-
-    `sums` has the goal's moments and then each subtree's losses.
-    """
-    ends = sums.groups(GROUPS)
-    part = between(sums.prefix[:, np.arange(len(ends))[:, None], ends])
-    last = goal.MOMENTS + len(subtrees)
-    own = goal.impurity(part[: goal.MOMENTS])
-    options = np.concatenate([own[None], part[goal.MOMENTS : last]])
-    cost = ordered(options.min(0))
-    reached = segment(cost, problem.branching, problem.penalty)
-
-    def make(axis: int, k: int) -> Tree:
-        choices: list[Tree] = [*subtrees]
-        pieces = []
-        for i, j in segments_back(cost[axis], [r[axis] for r in reached[: k + 1]]):
-            option = int(np.argmin(options[:, axis, i, j]))
-            place = option - 1 if option else len(choices)
-            pieces.append((int(ends[axis, i]), int(ends[axis, j]), place))
-            if not option:
-                choices.append(goal.mean(part[: goal.MOMENTS, axis, i, j]))
-        return _with_missing(problem, goal, sums, axis, pieces, choices, len(subtrees))
-
-    alone = goal.impurity(sums.missing[: goal.MOMENTS])
-    lost = np.concatenate([alone[None], sums.missing[goal.MOMENTS : last]]).min(0)
-    for k, reach in enumerate(reached):
-        total = reach[:, -1] + lost
-        axis = int(np.argmin(total))
-        yield float(total[axis]), partial(make, axis, k)
-
-
-def _with_missing(
-    problem: Problem, goal: Numbers, sums: BinSums, axis: int,
-    pieces: list[tuple[int, int, int]], choices: list[Tree], subtrees: int,
-) -> Tree:  # fmt: skip
-    """Return the cut of pieces (start, end, choice) with the missing rows where they cost least."""
-    moments = sums.missing[: goal.MOMENTS, axis]
-    if not pieces:
-        return goal.mean(moments)
-    to = sums.table(axis, pieces)
-    if sums.bin_counts(axis)[-1]:
-        losses = [*sums.missing[goal.MOMENTS : goal.MOMENTS + subtrees, axis]]
-        losses += [goal.cost(moments, leaf) for leaf in choices[subtrees:]]
-        used = np.isin(np.arange(len(choices)), to[:-1])
-        every = np.array([*(losses + problem.penalty * ~used), 0.0])
-        every[-1] = goal.impurity(moments) + problem.penalty
-        to[-1] = np.argmin(every)
-        choices = [*choices, goal.mean(moments)]
-    return cut_of(axis, to, choices)

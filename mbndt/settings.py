@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mbndt.errors import OptionError, nearest, shown
@@ -11,10 +11,10 @@ from mbndt.errors import OptionError, nearest, shown
 WHOLE = (
     ("depth", 1, 4), ("branching", 2, 16), ("restarts", 0, 1000), ("seed", 0, 2**31),
     ("first_epochs", 1, 10**6), ("first_patience", 1, 10**6), ("epochs", 0, 10**6),
-    ("patience", 1, 10**6), ("sample", 2, 2**31), ("greedy", 0, 1000),
+    ("patience", 1, 10**6), ("sample", 2, 2**31), ("greedy", 0, 2),
 )  # fmt: skip
 NUMBERS = (
-    ("leaf_budget", 1.0, 1e9), ("penalty", 0.0, 1e9), ("smoothing", 0.0, 1.0),
+    ("leaf_budget", 1.0, 1e9), ("penalty", 0.0, 1e9), ("thrift", 0.0, 1e9), ("smoothing", 0.0, 1.0),
     ("tau", 1e-3, 1e3), ("rate_selector", 1e-9, 1e3), ("rate_threshold", 1e-9, 1e3),
     ("rate_leaf", 1e-9, 1e3), ("rate_mask", 1e-9, 1e3),
 )  # fmt: skip
@@ -22,12 +22,16 @@ WORDS = (
     ("device", ("cpu", "cuda")), ("monitor", ("score", "loss")),
     ("class_weight", ("balanced", "none")),
 )  # fmt: skip
+# Chosen by inner validation on the training parts of the paper's sets, not on its test parts.
 LEAST_PENALTY = 0.25
 NOISE_PENALTY = 3.0
 PENALTY = 1.5
 PENALTY_SHARE = 1 / 4000
-COMPACT = 3
+COMPACT = 3.0
 SMOOTHED_ROWS = 10_000
+# Out of so many rows one may stand alone in an interval; never are more than FEWEST asked.
+ROWS_OF_ONE = 30
+FEWEST = 3
 # None stands for a rule of their own.
 OPTIONAL = ("sample", "penalty")
 
@@ -39,10 +43,11 @@ class Settings:
     Of the network: `tau`, the temperature of the soft bins on the score scale; the four rates are
     Adam's; `leaf_budget`, the target K of effective leaves; `monitor`, what the second stage stops
     by and keeps the best of, "score" (balanced accuracy, for numbers the squared error) or "loss";
-    `sample`, the rows used at most, all where None; without `epochs` there is no second stage.
+    `sample`, the rows that networks train on at most, all where None; without `epochs` there is no
+    second stage.
 
     Of refining: `refine`, whether it is done; `penalty`, the price of an interval in rows of mean
-    weight (None: by the labels' noise, or the number of rows), threefold where `compact`;
+    weight (None: by the labels' noise, or the number of rows); `thrift`, a factor on it;
     `smoothing`, the forest's share in the labels; `greedy`, the starts besides the network's
     `restarts`; `regrow`, whether the best tree's subtrees are grown anew on larger tables.
     """
@@ -67,7 +72,7 @@ class Settings:
     sample: int | None = None
     refine: bool = False
     penalty: float | None = None
-    compact: bool = False
+    thrift: float = 1.0
     smoothing: float = 0.0
     greedy: int = 0
     regrow: bool = False
@@ -89,7 +94,7 @@ class Settings:
             got = getattr(self, option)
             if got not in choices:
                 raise _wrong(option, got, f"{choices[0]!r} or {choices[1]!r}")
-        for option in ("refine", "compact", "regrow"):
+        for option in ("refine", "regrow"):
             if type(getattr(self, option)) is not bool:
                 raise _wrong(option, getattr(self, option), "true or false")
         if self.device == "cuda":
@@ -106,6 +111,10 @@ class Settings:
         """
         return self.smoothing > 0 and rows <= SMOOTHED_ROWS
 
+    def fewest(self, rows: int) -> int:
+        """Return the rows that an interval must have at least, out of so many training rows."""
+        return min(FEWEST, max(1, rows // ROWS_OF_ONE))
+
     def price(self, rows: int, noise: float | None) -> float:
         """Return the penalty of an interval for so many training rows whose labels are so noisy:
         in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known.
@@ -116,7 +125,7 @@ class Settings:
             price = max(LEAST_PENALTY, NOISE_PENALTY * noise, PENALTY_SHARE * rows)
         else:
             price = max(PENALTY, PENALTY_SHARE * rows)
-        return price * (COMPACT if self.compact else 1)
+        return price * self.thrift
 
 
 def _wrong(option: str, got: object, expected: str) -> OptionError:
@@ -135,8 +144,16 @@ PRESETS = {
 }
 
 
-def preset(name: str, **changes: Any) -> Settings:
-    """Return a preset's settings with changes; raises `OptionError` that names the option."""
+def preset(name: str, *, compact: bool = False, **changes: Any) -> Settings:
+    """Return a preset's settings with changes, and with more thrift where `compact`; raises
+    `OptionError` that names the option.
+    """
     if name not in PRESETS:
         raise OptionError(f"--preset: got {shown(name)}{nearest(name, PRESETS)}")
+    known = [field.name for field in fields(Settings)]
+    for option in changes:
+        if option not in known:
+            raise OptionError(f"no option {shown(option)}{nearest(option, known)}")
+    if compact:
+        changes["thrift"] = COMPACT * changes.get("thrift", 1.0)
     return replace(PRESETS[name], **changes)

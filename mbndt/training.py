@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from torch import Tensor
 
 from mbndt.encoding import Floats
-from mbndt.losses import Loss, Rows
+from mbndt.losses import Indices, Loss
 from mbndt.network import (
     Parameters,
     Shape,
@@ -33,7 +33,6 @@ from mbndt.network import (
     soften,
 )
 from mbndt.settings import Settings
-from mbndt.settings import preset as preset
 
 Codes = npt.NDArray[np.int64]
 # Called with the stage's name, the epoch, the epochs at most, and the best monitored score.
@@ -53,7 +52,7 @@ class Trained:
 
 def train(
     scores: Floats,
-    loss_of: Callable[[Rows, str], Loss],
+    loss_of: Callable[[Indices, str], Loss],
     strata: Codes | None,
     settings: Settings,
     progress: Progress | None = None,
@@ -65,8 +64,7 @@ def train(
     epoch is returned.
     """
     with _one_thread():
-        rows = _sample(len(scores), strata, settings)
-        fit, stop = _early_stopping_split(rows, strata, settings.seed)
+        fit, stop = _early_stopping_split(np.arange(len(scores)), strata, settings.seed)
         run = _Run(scores, loss_of(fit, settings.device), fit, stop, settings, progress)
         params = initial(run.shape, settings.restarts, settings.seed)
         params = {name: value.to(settings.device) for name, value in params.items()}
@@ -85,18 +83,9 @@ def train(
         return Trained(network, run.history, restarts)
 
 
-def _sample(rows: int, strata: Codes | None, settings: Settings) -> Rows:
-    """Draw the rows to use: every so many-th of the shuffled rows in order of their strata."""
-    if settings.sample is None or settings.sample >= rows:
-        return np.arange(rows)
-    order = np.random.default_rng(settings.seed).permutation(rows)
-    if strata is not None:
-        order = order[np.argsort(strata[order], kind="stable")]
-    every = (np.arange(settings.sample) + 0.5) * (rows / settings.sample)
-    return np.sort(order[every.astype(np.intp)])
-
-
-def _early_stopping_split(rows: Rows, strata: Codes | None, seed: int) -> tuple[Rows, Rows]:
+def _early_stopping_split(
+    rows: Indices, strata: Codes | None, seed: int
+) -> tuple[Indices, Indices]:
     """Split row indices [m] into those that train and those that stop the training."""
     common = np.ones(len(rows), np.bool_)
     classes, stratify = 1, None
@@ -124,10 +113,10 @@ def batch_size(rows: int) -> int:
 class _Run:
     """The data of one run on its device, and the stages over it."""
 
-    BLOCK = 8192  # validation rows routed at a time, which bounds the memory
+    CELLS = 2_000_000  # rows times branches of all nodes that are routed at a time in validation
 
     def __init__(
-        self, scores: Floats, loss: Loss, fit: Rows, stop: Rows,
+        self, scores: Floats, loss: Loss, fit: Indices, stop: Indices,
         settings: Settings, progress: Progress | None,
     ) -> None:  # fmt: skip
         device = settings.device
@@ -136,9 +125,10 @@ class _Run:
         self.loss = loss
         self.fit = torch.tensor(fit, device=device)
         self.stop = torch.tensor(stop, device=device)
-        self.stop_columns = torch.split(self.columns[:, self.stop], self.BLOCK, 1)
         self.settings = settings
         self.shape = Shape(settings.depth, settings.branching, scores.shape[1], loss.outputs)
+        block = max(1, self.CELLS // (self.shape.nodes * settings.branching))
+        self.stop_columns = torch.split(self.columns[:, self.stop], block, 1)
         self.shuffle = torch.Generator().manual_seed(settings.seed + 1)
         self.progress = progress
         self.history: list[dict[str, Any]] = []

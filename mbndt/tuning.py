@@ -1,7 +1,7 @@
 """Settings that suit a table: a search by cross validation that many processes can share.
 
 The search is Optuna's TPE. Without refining its space is that of the paper's experiments; with
-refining, the tree's bounds, the penalty and the smoothing join it. The first trial is the settings
+refining, the tree's bounds, the thrift and the smoothing join it. The first trial is the settings
 as given, so that a search never ends below them on its own score.
 """
 
@@ -24,7 +24,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from mbndt import __version__
 from mbndt.errors import DataError, OptionError, shown
-from mbndt.model import Model, evaluate, fit, prepare, split
+from mbndt.model import Model, evaluate, fit, hold_out, prepare
 from mbndt.problem import Floats, Indices
 from mbndt.rows import Rows
 from mbndt.schema import Labels, Schema
@@ -93,7 +93,7 @@ def tune(
         table, target, settings, schema=schema, task=task, weights=weights,
         drop_missing_target=drop_missing_target,
     )  # fmt: skip
-    among, held = split(rows, holdout, settings.seed)
+    among, held = hold_out(rows, holdout, settings.seed)
     training = rows.take(among)
     parts = _folds(training, folds, settings.seed)
     space = _space(settings, training.rows)
@@ -126,36 +126,37 @@ def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:
     log = partial(Reals, log=True)
     network = {"tau": log(0.08, 1.2), **{rate: log(1e-3, 1e-1) for rate in RATES}}
     if not settings.refine:
-        shapes = [shape for shape in SHAPES if int(shape.split()[1]) <= settings.depth]
-        return network | {"shape": CategoricalDistribution(shapes)}
+        shapes = {shape: None for shape in SHAPES if int(shape.split()[1]) <= settings.depth}
+        return network | {"shape": CategoricalDistribution([*shapes | {_shape(settings): None}])}
     # Refining, not the leaf budget, sizes the tree, so the budget needs no tie to its shape.
     tree: dict[str, BaseDistribution] = {
         "depth": Whole(1, settings.depth), "branching": Whole(2, settings.branching),
-        "penalty": log(0.5, max(8.0, rows / 200)),
+        "thrift": log(0.2, 10.0),
     }  # fmt: skip
     if rows <= SMOOTHED_ROWS:
         tree["smoothing"] = Reals(0.0, 0.9)
     return tree | ({"leaf_budget": log(2.0, 64.0)} | network if settings.restarts else {})
 
 
-def _given(settings: Settings, space: dict[str, BaseDistribution], rows: int) -> dict[str, Any]:
+def _shape(settings: Settings) -> str:
+    return f"{settings.branching} {settings.depth} {settings.leaf_budget:g}"
+
+
+def _given(settings: Settings, space: dict[str, BaseDistribution]) -> dict[str, Any]:
     """Return the settings as a trial, as near as the space has them."""
-    own = asdict(settings) | {"penalty": settings.price(rows, None)}
-    found: dict[str, Any] = {
+    own = asdict(settings) | {"shape": _shape(settings)}
+    return {
         name: min(max(own[name], kind.low), kind.high)
+        if isinstance(kind, Reals | Whole) else own[name]
         for name, kind in space.items()
-        if isinstance(kind, Reals | Whole)
-    }
-    shape = f"{settings.branching} {settings.depth} {settings.leaf_budget:g}"
-    return (
-        found | {"shape": shape} if shape in getattr(space.get("shape"), "choices", ()) else found
-    )
+    }  # fmt: skip
 
 
 def _chosen(settings: Settings, params: dict[str, Any]) -> Settings:
     params = dict(params)
     if shape := params.pop("shape", None):
-        params |= zip(("branching", "depth", "leaf_budget"), map(int, shape.split()), strict=True)
+        branching, depth, budget = shape.split()
+        params |= {"branching": int(branching), "depth": int(depth), "leaf_budget": float(budget)}
     return replace(settings, **params)
 
 
@@ -180,7 +181,7 @@ def _search(
     """Run trials until their number, the time or Ctrl-C ends it; raises where none completed."""
     end = time.monotonic() + 60 * minutes
     if all(trial.state == TrialState.FAIL for trial in study.trials):
-        study.enqueue_trial(_given(settings, space, rows.rows))
+        study.enqueue_trial(_given(settings, space))
     ran, failure = 0, ""
     try:
         while (trials is None or ran < trials) and time.monotonic() < end:

@@ -129,6 +129,8 @@ def test_a_wrong_setting_names_its_option(option, value):
         preset("paper", **{option: value})
     with pytest.raises(OptionError, match="did you mean 'paper'"):
         preset("papers")
+    with pytest.raises(OptionError, match="'deepness'"):
+        preset("paper", deepness=3)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def balance(target, weights, classes):
     return weights[TRAIN].sum() / (classes * totals[target])
 
 
-def textbook(target, weights, output, classes, class_weight):
+def textbook(target, weights, output, classes, balanced):
     """Return the mean loss of outputs [n, K] of all rows, by torch's own losses."""
     sample = weights / weights[TRAIN].mean()
     if classes == 0:
@@ -44,23 +44,25 @@ def textbook(target, weights, output, classes, class_weight):
         each = binary_cross_entropy_with_logits(output[:, 0], y, reduction="none")
     else:
         each = cross_entropy(output, torch.tensor(target), reduction="none")
-    if classes and class_weight == "balanced":
+    if classes and balanced:
         sample = sample * balance(target, weights, classes)
     return (torch.tensor(sample) * each).mean()
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", "none"])
+@pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("classes", [0, 2, 3, 7])
-def test_a_loss_and_its_derivative_are_the_textbooks(classes, weighted, class_weight):
+def test_a_loss_and_its_derivative_are_the_textbooks(classes, weighted, balanced):
     target, weights, outputs = drawn(classes)
     weights = weights if weighted else np.ones(ROWS)
-    loss = make_loss(target, classes, weights if weighted else None, class_weight)(TRAIN, "cpu")
+    loss = make_loss(target, classes, weights if weighted else None, balanced=balanced)(
+        TRAIN, "cpu"
+    )
     assert loss.outputs == outputs.shape[-1]
     value, delta = loss.value_and_delta(outputs, torch.arange(ROWS))
     for r in range(2):
         free = outputs[r].clone().requires_grad_()
-        expected = textbook(target, weights, free, classes, class_weight)
+        expected = textbook(target, weights, free, classes, balanced)
         expected.backward()
         assert value[r].item() == pytest.approx(expected.item(), rel=1e-5)
         assert torch.allclose(delta[r], free.grad, rtol=1e-4, atol=1e-7)
@@ -213,28 +215,6 @@ def test_the_monitor_is_what_the_second_stage_keeps_the_best_of():
         values = [sign * r[monitor][0] for r in trained.history if r["stage"] == "training"]
         assert seen[-1] == ("training", pytest.approx(max(values), abs=1e-6))
         assert len(values) == int(np.argmax(values)) + 1 + 3
-
-
-@pytest.mark.parametrize("strata", [True, False])
-def test_a_sample_bounds_the_rows_and_keeps_the_classes_shares(strata):
-    x, y = signal(1000)
-    y = (np.arange(1000) % 10 == 0).astype(np.int64)
-    seen = []
-
-    def loss_of(rows, device):
-        seen.append(rows)
-        return make_loss(y, 2)(rows, device)
-
-    settings = replace(SMALL, sample=100, first_epochs=1, epochs=0)
-    for seed in (0, 0, 1):
-        train(x, loss_of, y if strata else None, replace(settings, seed=seed))
-    assert [len(np.unique(rows)) for rows in seen] == [80] * 3
-    assert np.array_equal(seen[0], seen[1])
-    assert not np.array_equal(seen[0], seen[2])
-    if strata:
-        assert [y[rows].sum() for rows in seen] == [8] * 3
-    train(x, loss_of, y, replace(settings, sample=1000))
-    assert len(seen[-1]) == 800
 
 
 def test_a_class_of_one_row_only_trains():

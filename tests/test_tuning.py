@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from mbndt import tuning
 from mbndt.errors import DataError, OptionError
-from mbndt.model import learn, prepare, split
+from mbndt.model import hold_out, learn, prepare
 from mbndt.settings import preset
 from mbndt.table import Table
 from mbndt.tuning import tune
@@ -50,10 +50,10 @@ def test_the_same_number_of_trials_gives_the_same_model(tmp_path):
 
 
 def test_the_search_starts_with_the_settings_as_given(tmp_path):
-    given = replace(QUICK, penalty=3.0, smoothing=0.25, depth=3)
+    given = replace(QUICK, thrift=3.0, smoothing=0.25, depth=3)
     tuned(settings=given, storage=str(tmp_path / "s"), trials=1)
     (first,) = trials_of(tmp_path / "s")
-    assert first.params == {"depth": 3, "branching": 6, "penalty": 3.0, "smoothing": 0.25}
+    assert first.params == {"depth": 3, "branching": 6, "thrift": 3.0, "smoothing": 0.25}
 
 
 def test_a_study_goes_on_as_if_it_had_not_stopped(tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_held_out_rows_take_no_part(tmp_path):
     assert again.held_out == whole.model.held_out
     # Labels decide which rows are held out, so the poison goes into their numbers.
     typed, _ = prepare(TABLE, "y", QUICK)
-    _, held = split(typed, 0.25, QUICK.seed)
+    _, held = hold_out(typed, 0.25, QUICK.seed)
     single = np.array(TABLE.column("single"))
     single[held] = np.where(np.array(TABLE.column("y"))[held] == "yes", 50, -50)
     poisoned = told("b", Table({**TABLE.columns, "single": single}, 120))
@@ -242,7 +242,7 @@ def test_without_refining_the_space_is_the_papers():
         "rate_leaf", "rate_mask", "rate_selector", "rate_threshold", "shape", "tau",
     ]  # fmt: skip
     assert len(space["shape"].choices) == 30
-    assert tuning._given(preset("paper"), space, 1000)["shape"] == "3 4 36"
+    assert tuning._given(preset("paper"), space)["shape"] == "3 4 36"
     chosen = tuning._chosen(preset("paper"), {"shape": "4 3 24", "tau": 0.5})
     assert (chosen.branching, chosen.depth, chosen.leaf_budget, chosen.tau) == (4, 3, 24, 0.5)
 
@@ -250,10 +250,9 @@ def test_without_refining_the_space_is_the_papers():
 def test_settings_bound_the_space():
     space = tuning._space(preset("default", depth=2, branching=3, tau=50.0), 20_000)
     assert (space["depth"].high, space["branching"].high) == (2, 3)
-    assert space["penalty"].high == 100
     assert "smoothing" not in space
-    given = tuning._given(preset("default", depth=2, branching=3, tau=50.0), space, 20_000)
-    assert (given["tau"], given["penalty"]) == (1.2, 5.0)
+    given = tuning._given(preset("default", depth=2, branching=3, tau=50.0, compact=True), space)
+    assert (given["tau"], given["thrift"]) == (1.2, 3.0)
     assert set(given) == set(space) <= set(asdict(preset("default")))
 
 
