@@ -6,17 +6,20 @@ from dataclasses import replace
 
 from benchmarks import report
 from benchmarks.data import APART, choose
-from benchmarks.methods import DEFAULT, Method, of
+from benchmarks.methods import DEFAULT, Method, of, unpruned
 from benchmarks.runner import parser, run_all, say
 from mbndt.settings import PRESETS
 
 PAPER = PRESETS["paper"]
+FROZEN = replace(PAPER, rate_mask=1e-9)
 TABLES: dict[str, dict[str, Method]] = {
     "IV: branching (preset paper)": {f"B={b}": of(replace(PAPER, branching=b)) for b in (2, 3, 4)},
     # Masks that stay as they start are all equal, and equal masks decide nothing.
-    "V: masks (preset paper)": {
-        "masks": of(PAPER),
-        "masks frozen": of(replace(PAPER, rate_mask=1e-9)),
+    "V: masks and pruning (preset paper)": {
+        "masks, pruned": of(PAPER),
+        "masks, whole": replace(of(PAPER), run=unpruned),
+        "masks frozen, pruned": of(FROZEN),
+        "masks frozen, whole": replace(of(FROZEN), run=unpruned),
     },
     "VI: leaf budget (preset paper)": {
         "K none": of(replace(PAPER, leaf_budget=1e9)),
@@ -26,16 +29,14 @@ TABLES: dict[str, dict[str, Method]] = {
         "default": of(DEFAULT),
         "no networks": of(replace(DEFAULT, restarts=0)),
         "no greedy starts": of(replace(DEFAULT, greedy=0)),
+        "no looking ahead": of(replace(DEFAULT, greedy=1)),
+        "no growing anew": of(replace(DEFAULT, regrow=False)),
         "no refining": of(replace(DEFAULT, refine=False)),
         "no smoothing": of(replace(DEFAULT, smoothing=0.0)),
         "one-hot categories": of(DEFAULT, transform="one-hot"),
         "missing filled": of(DEFAULT, transform="filled"),
     },
 }
-LACKING = (
-    "V, pruning: learning always prunes, no setting keeps the network whole",
-    "Parts of the default, looking ahead: no setting turns it off",
-)
 
 
 def main() -> None:
@@ -46,8 +47,6 @@ def main() -> None:
     keys, absent = choose(args.sets, args.data)
     for name in absent:
         say(f"skipped: {name}: not in the data folder")
-    for text in LACKING:
-        say(f"skipped: {text}")
     for title, methods in TABLES.items():
         if args.tables and title.split(":")[0].split()[0] not in args.tables.split(","):
             continue

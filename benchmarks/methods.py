@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from benchmarks import data, rivals
-from benchmarks.figures import Figures, figures_of_rules
+from benchmarks.figures import Figures, figures_of, figures_of_rules
 from mbndt.model import fit
 from mbndt.rows import Rows
 from mbndt.settings import PRESETS, Settings
@@ -28,6 +30,26 @@ def ours(
     start = time.process_time()
     model = fit(train, Settings(seed=seed, **settings), None)
     return figures_of_rules(model.rules, train, test, time.process_time() - start)
+
+
+def unpruned(train: Rows, test: Rows, seed: int, **settings: Any) -> Figures:
+    """Learn a network and let it answer whole, rare branches included; its leaves are those that
+    training or test rows reach.
+    """
+    start = time.process_time()
+    model = fit(train, Settings(seed=seed, **settings))
+    seconds = time.process_time() - start
+    network, encoder = model.network, model.encoder
+    everything = np.ones((network.shape.nodes, network.shape.branching), np.bool_)
+    _, leaf = network.route(encoder.encode(test.typed), everything)
+    _, known = network.route(encoder.encode(train.typed), everything)
+    outputs = network.leaves[leaf]
+    got = outputs[:, 0] >= 0 if outputs.shape[1] == 1 else outputs.argmax(1)
+    depth = np.full(len(leaf), network.shape.depth)
+    return figures_of(
+        test.outcome, got, leaves=len(np.union1d(leaf, known)), thresholds=network.cuts.size,
+        path=depth, features=depth, seconds=seconds, note="network",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,4 +109,5 @@ def fitted(method: Method, key: str) -> Method:
     shape = SHAPES.get(key, {})
     if "max_depth" in method.options and shape:
         return replace(method, options={**method.options, "max_depth": shape["depth"]})
-    return replace(method, options={**method.options, **shape}) if method.run is ours else method
+    own = method.run in (ours, unpruned)
+    return replace(method, options={**method.options, **shape}) if own else method
