@@ -37,10 +37,21 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="print errors only")]
 TargetColumn = Annotated[str, typer.Option("--target", help="the column to predict")]
 Weights = Annotated[str | None, typer.Option(help="a column with the rows' weights")]
 ClassWeight = Annotated[str | None, typer.Option(help="balanced or none")]
-Penalty = Annotated[float | None, typer.Option(help="price of an interval, in rows")]
+Penalty = Annotated[
+    float | None, typer.Option(help="price of an interval, in rows (by the labels' noise)")
+]
+Compact = Annotated[bool, typer.Option("--compact", help="fewer leaves: three times the price")]
+Preset = Annotated[
+    str, typer.Option(help="default; paper (its networks, pruned); fast (fewer starts)")
+]
 Exclude = Annotated[list[str] | None, typer.Option(help="a column to leave out")]
 SchemaFile = Annotated[Path | None, typer.Option("--schema", help="JSON or TOML: what columns are")]
-Task = Annotated[str, typer.Option(help="auto, classification or regression")]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="classification, regression or auto: numbers with fractions or over 20 values"
+    ),
+]
 Holdout = Annotated[float, typer.Option(help="share of rows kept for the figures")]
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing-target", help="leave out rows without one")
@@ -113,18 +124,26 @@ def train(
     target: TargetColumn,
     output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
     depth: Annotated[int | None, typer.Option(help="splits on a path, at most (4)")] = None,
-    branching: Annotated[int | None, typer.Option(help="branches of a split, at most")] = None,
-    leaf_budget: Annotated[float | None, typer.Option(help="effective leaves aimed at")] = None,
-    restarts: Annotated[int | None, typer.Option(help="networks to start from")] = None,
-    refine: Annotated[bool | None, typer.Option(help="re-split exactly after pruning")] = None,
+    branching: Annotated[
+        int | None, typer.Option(help="branches of a split, at most (6; paper 3)")
+    ] = None,
+    leaf_budget: Annotated[
+        float | None, typer.Option(help="the network's effective leaves (36)")
+    ] = None,
+    restarts: Annotated[
+        int | None, typer.Option(help="networks to start from (2; paper 5)")
+    ] = None,
+    refine: Annotated[
+        bool | None, typer.Option(help="re-split exactly after pruning (paper: no)")
+    ] = None,
     penalty: Penalty = None,
-    compact: Annotated[bool, typer.Option("--compact", help="fewer leaves")] = False,
-    preset: Annotated[str, typer.Option(help="default, paper or fast")] = "default",
+    compact: Compact = False,
+    preset: Preset = "default",
     seed: int = 0,
     task: Task = "auto",
     weights: Weights = None,
     class_weight: ClassWeight = None,
-    monitor: Annotated[str | None, typer.Option(help="stop by score or loss")] = None,
+    monitor: Annotated[str | None, typer.Option(help="preset paper stops by score or loss")] = None,
     holdout: Holdout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
@@ -138,7 +157,7 @@ def train(
     from mbndt import settings
     from mbndt.schema import Schema
 
-    _check_outputs(output, report)
+    _check_outputs(data, output, report)
     chosen = settings.preset(preset, **_given(
         depth=depth, branching=branching, leaf_budget=leaf_budget, restarts=restarts, seed=seed,
         refine=refine, penalty=penalty, compact=compact, class_weight=class_weight,
@@ -165,9 +184,12 @@ def tune(
     output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
     folds: Annotated[int, typer.Option(help="of the cross validation")] = 5,
     trials: Annotated[int | None, typer.Option(help="settings to try, at most")] = None,
-    storage: Annotated[str | None, typer.Option(help="a file or an Optuna URL to share")] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="a file or Optuna URL: a study there goes on, and others may share it"),
+    ] = None,
     study: Annotated[str | None, typer.Option(help="its name there (the target)")] = None,
-    preset: Annotated[str, typer.Option(help="default, paper or fast")] = "default",
+    preset: Preset = "default",
     seed: int = 0,
     task: Task = "auto",
     weights: Weights = None,
@@ -184,7 +206,7 @@ def tune(
     from mbndt import settings
     from mbndt.schema import Schema
 
-    _check_outputs(output, report)
+    _check_outputs(data, output, report)
     chosen = settings.preset(preset, **_given(seed=seed, class_weight=class_weight))
     declared = Schema.read(schema) if schema else None
     table, weight = _learning_table(data, query, target, exclude, weights)
@@ -205,12 +227,17 @@ def tune(
     _deliver(found.model, output, report, target, quiet)
 
 
-def _check_outputs(*paths: Path | None) -> None:
+def _check_outputs(data: Path, *paths: Path | None) -> None:
+    """Refuse, before the long part, outputs that can't be written or would overwrite each other."""
     from mbndt.writing import check_writable
 
+    taken = {data.resolve()}
     for path in paths:
         if path is not None and str(path) != "-":
             check_writable(path)
+            if path.resolve() in taken:
+                raise OptionError(f"{path}: would be overwritten; give another name")
+            taken.add(path.resolve())
 
 
 def _deliver(
@@ -266,25 +293,31 @@ def refine(
     data: Data,
     target: TargetColumn,
     output: Output = None,
-    branching: Annotated[int | None, typer.Option(help="branches of a split, at most")] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="splits on a path, at most (4, or the rules' own)")
+    ] = None,
+    branching: Annotated[int | None, typer.Option(help="branches of a split, at most (6)")] = None,
     penalty: Penalty = None,
-    compact: Annotated[bool, typer.Option("--compact", help="fewer leaves")] = False,
+    compact: Compact = False,
     seed: int = 0,
     weights: Weights = None,
     class_weight: ClassWeight = None,
     query: Query = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make rules better and smaller over a table: rules JSON, or a model file for -o FILE.pt."""
+    """Re-split rules exactly over a table: their error there plus the price of their intervals can
+    only fall. Writes rules JSON, or a model file for -o FILE.pt.
+    """
     from mbndt import settings
     from mbndt.checkpoint import load, model_bytes
     from mbndt.model import Model
     from mbndt.refining import refine_rules
     from mbndt.report import refined_line
 
-    _check_outputs(output)
+    _check_outputs(data, output)
     chosen = settings.preset("default", **_given(
-        branching=branching, penalty=penalty, compact=compact, class_weight=class_weight, seed=seed
+        depth=depth, branching=branching, penalty=penalty, compact=compact,
+        class_weight=class_weight, seed=seed,
     ))  # fmt: skip
     rules = load(model)
     table, weight = _learning_table(data, query, target, None, weights)

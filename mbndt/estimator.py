@@ -54,6 +54,12 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
     rules_: Rules
     model_: Model
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
         """Learn from rows X [n, F], their targets y [n] and their weights [n], 1 where None."""
         from mbndt.model import learn

@@ -21,7 +21,7 @@ from mbndt.problem import Floats, Indices
 from mbndt.pruning import prune, redirected
 from mbndt.refining import refine
 from mbndt.rounding import shorten
-from mbndt.rows import Rows
+from mbndt.rows import Rows, unit_weights
 from mbndt.rules import Rules
 from mbndt.schema import Labels, Schema, Values, infer_features, infer_target, missing_rows
 from mbndt.settings import Settings
@@ -97,7 +97,7 @@ def prepare(
 ) -> tuple[Rows, int]:
     """Return the rows to learn from, and how many lacked a target; arguments as of `learn`."""
     schema = schema or Schema()
-    weights = np.ones(table.rows) if weights is None else weights
+    weights = unit_weights(table.rows, weights)
     gaps = _gaps(table, target, drop_missing_target)
     # A row that weighs nothing says nothing.
     kept = ~gaps & (weights > 0)

@@ -15,14 +15,15 @@ import numpy as np
 
 from mbndt.binning import Axis, bin_table, bins_of, fit_axes
 from mbndt.encoding import typed_columns
+from mbndt.errors import DataError
 from mbndt.growing import best_ahead, grow_among, least_impurity, regrow
 from mbndt.problem import Cut, Floats, Indices, Problem, Tree, merged
 from mbndt.resplitting import improve
-from mbndt.rows import Rows
+from mbndt.rows import Rows, unit_weights
 from mbndt.rules import Leaf, Node, Rules
 from mbndt.schema import Schema, infer_target
 from mbndt.settings import SMOOTHED_ROWS, Settings
-from mbndt.smoothing import out_of_bag
+from mbndt.smoothing import blended, out_of_bag
 from mbndt.table import Table
 
 # Growing subtrees anew pays where rows bear many splits; beyond a million cells it takes long.
@@ -54,7 +55,7 @@ def refine(
     if settings.smooths(rows.rows):
         view = out_of_bag(bins, outcome, rows.weights, settings.seed)
     if view is not None:
-        outcome = (1 - settings.smoothing) * outcome + settings.smoothing * view
+        outcome = blended(outcome, view, settings.smoothing)
     price = settings.price(rows.rows, None if view is None else rows.noise(view))
     sizes = tuple(axis.size for axis in axes)
     problem = Problem(
@@ -129,15 +130,18 @@ def refine_rules(
 ) -> Refined:
     """Refine given rules over the rows of a table whose column `target` has the true answers.
 
-    Every threshold of the rules stays a choice, so their objective can't rise; their depth is kept
-    where it is above the settings' own. Raises `DataError` for rows that don't fit the rules.
+    Every threshold of the rules stays a choice, so their objective (error plus the price of their
+    intervals) can't rise; their depth is kept where it is above the settings' own. The table needs
+    all features of the rules. Raises `DataError` for rows that don't fit the rules.
     """
     known: dict[str, Any] = {"type": rules.target.type.value}
     if rules.target.classes:
         known |= {"classes": list(rules.target.classes)}
     outcome = infer_target(table, target, Schema(target=known), rules.task)
     outcome = replace(outcome, target=rules.target)
-    weights = np.ones(table.rows) if weights is None else weights
+    weights = unit_weights(table.rows, weights)
+    if not weights.any():
+        raise DataError(f"{table.source}: no rows to refine over")
     rows = Rows(rules.features, typed_columns(table, rules.features), outcome, weights,
                 settings.class_weight == "balanced").take(np.flatnonzero(weights > 0))  # fmt: skip
     found = refine(rows, [rules], replace(settings, greedy=0), exact=True)

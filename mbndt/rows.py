@@ -16,6 +16,8 @@ from mbndt.rules import Feature, Leaf, Target
 from mbndt.schema import Labels, Values, read_weights
 from mbndt.table import Column, Table
 
+LEAST_WEIGHT = 1e-9
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -137,6 +139,10 @@ def with_target(table: Table, y: Any) -> tuple[Table, str]:
     target = own if isinstance(own, str) and own else "target"
     while target in table:
         target = f"{target}_"
+    if len(getattr(y, "shape", (0,))) == 2:
+        if y.shape[1] != 1:
+            raise DataError(f"y: {y.shape[1]} columns, expected one")
+        y = np.asarray(y)[:, 0]
     labels = next(iter(Table.of({target: y}).columns.values()))
     _check_rows("y", labels, table)
     return Table({**table.columns, target: labels}, table.rows), target
@@ -149,6 +155,16 @@ def row_weights(table: Table, weights: Any) -> Floats | None:
     found = read_weights(Table.of({"sample_weight": weights}), "sample_weight")
     _check_rows("sample_weight", found, table)
     return found
+
+
+def unit_weights(rows: int, weights: Floats | None) -> Floats:
+    """Return weights [n] on the scale of the greatest, so that their sums stay in range; a row that
+    weighs next to nothing beside it weighs nothing.
+    """
+    if weights is None:
+        return np.ones(rows)
+    scaled = weights / weights.max(initial=0.0) if weights.any() else weights
+    return np.where(scaled < LEAST_WEIGHT, 0.0, scaled)
 
 
 def _check_rows(name: str, values: Any, table: Table) -> None:

@@ -156,7 +156,8 @@ def infer_type(table: Table, name: str) -> FeatureType:
         return FeatureType.CATEGORY if values else FeatureType.FLOAT64
     at, odd = next((i, v) for i, v in enumerate(cells) if not (is_missing(v) or isinstance(v, str)))
     error = DataError(f"got {shown(odd)} of type {type(odd).__name__},"
-                      " expected all numbers, all texts or all booleans")  # fmt: skip
+                      " expected all numbers, all texts or all booleans; --exclude leaves a"
+                      " column out")  # fmt: skip
     raise table.misfit(name, int(np.argmax(codes == at)) + 1, error)
 
 
@@ -322,7 +323,7 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
     place = {label: i for i, label in enumerate(target.classes)}
     found = np.array([place.get(label, -1) for label in classes], np.int64)[codes]
     if (found < 0).any():
-        raise _unfit(table, name, found < 0, "one of the schema's classes")
+        raise _unfit(table, name, found < 0, f"one of the classes {_listed(target.classes)}")
     return Labels(target, found)
 
 
@@ -361,3 +362,8 @@ def read_weights(table: Table, name: str) -> npt.NDArray[np.float64]:
     if not weights.any():
         raise DataError(f"{table.source}: column {shown(name)}: all weights are 0")
     return weights
+
+
+def _listed(classes: tuple[Label, ...]) -> str:
+    some = ", ".join(shown(label) for label in classes[:5])
+    return some if len(classes) <= 5 else f"{some}, …"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from mbndt.errors import OptionError, nearest, shown
 
 # Option, least and greatest value.
@@ -102,6 +104,9 @@ class Settings:
 
             if not torch.cuda.is_available():
                 raise OptionError("--device: got 'cuda', but torch finds no such device here")
+        if not self.refine and (self.penalty is not None or self.thrift != 1.0):
+            raise OptionError("--penalty, --compact: are for refining, which --no-refine and preset"
+                              " 'paper' leave out")  # fmt: skip
         if self.restarts == 0 and not (self.refine and self.greedy):
             raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
 
@@ -140,7 +145,7 @@ _DEFAULT = Settings(
 PRESETS = {
     "default": _DEFAULT,
     "paper": Settings(),
-    "fast": replace(_DEFAULT, restarts=1, greedy=1, smoothing=0.0),
+    "fast": replace(_DEFAULT, restarts=1, greedy=1, regrow=False),
 }
 
 
@@ -154,6 +159,8 @@ def preset(name: str, *, compact: bool = False, **changes: Any) -> Settings:
     for option in changes:
         if option not in known:
             raise OptionError(f"no option {shown(option)}{nearest(option, known)}")
+    # A search may hand numbers of NumPy's, which a model file can't hold.
+    changes = {k: v.item() if isinstance(v, np.generic) else v for k, v in changes.items()}
     if compact:
         changes["thrift"] = COMPACT * changes.get("thrift", 1.0)
     return replace(PRESETS[name], **changes)

@@ -20,6 +20,7 @@ from mbndt.problem import Floats
 TREES = 50
 LEAF_ROWS = 3
 FEWEST_ROWS = 10
+OWN_SHARE = 0.51
 
 
 def out_of_bag(
@@ -52,3 +53,21 @@ def out_of_bag(
         lacking = forest.oob_prediction_ == 0.0
     view[lacking] = outcome[lacking]
     return view
+
+
+def blended(outcome: Floats, view: Floats, share: float) -> Floats:
+    """Return outcomes [n, K] of which `share` is the view's; a row's own is never outvoted, so that
+    what can be told apart without error is.
+    """
+    if outcome.shape[1] == 1:
+        share = min(share, 0.5)
+    found = (1 - share) * outcome + share * view
+    if outcome.shape[1] == 1:
+        return found
+    own = outcome.argmax(1)[:, None]
+    kept = np.take_along_axis(found, own, axis=1)
+    lifted = np.maximum(kept, OWN_SHARE)
+    # What the others have is scaled to the rest.
+    found *= np.divide(1 - lifted, 1 - kept, out=np.ones_like(kept), where=kept < 1)
+    np.put_along_axis(found, own, lifted, axis=1)
+    return found

@@ -107,19 +107,22 @@ def tune(
 
 
 def _folds(rows: Rows, folds: int, seed: int) -> Folds:
-    """Return each fold's training rows and test rows, of every class its share."""
-    if isinstance(rows.outcome, Labels):
-        counts = np.bincount(rows.outcome.codes)
-        most, what = int(counts[counts > 0].min()), "the rows of the smallest class"
-    else:
-        most, what = rows.rows // 2, "half of the rows"
-    if not 2 <= folds <= max(2, most):
-        raise OptionError(f"--folds: got {folds}, expected 2 to {max(2, most)}, {what}")
-    if most < 2:
-        raise DataError(f"{what}: {most}, expected at least 2 to tune with")
-    kind = StratifiedKFold if isinstance(rows.outcome, Labels) else KFold
-    parts = kind(folds, shuffle=True, random_state=seed + 111)
-    return list(parts.split(np.arange(rows.rows), rows.numbers()))
+    """Return each fold's training rows and test rows, of every class its share; classes of fewer
+    rows than folds are shared out together.
+    """
+    if not 2 <= folds <= max(2, rows.rows // 2):
+        raise OptionError(f"--folds: got {folds}, expected 2 to {max(2, rows.rows // 2)},"
+                          " half of the rows")  # fmt: skip
+    everything = np.arange(rows.rows)
+    shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
+    if rows.codes is None:
+        return list(shuffled.split(everything))
+    rare = np.bincount(rows.codes)[rows.codes] < folds
+    strata = np.where(rare, -1, rows.codes)
+    if 0 < rare.sum() < folds or len(np.unique(strata)) == 1:
+        return list(shuffled.split(everything))
+    kind = StratifiedKFold(folds, shuffle=True, random_state=seed + 111)
+    return list(kind.split(everything, strata))
 
 
 def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:

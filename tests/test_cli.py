@@ -389,3 +389,20 @@ def test_weights_are_a_column_that_is_not_learned_from(run, tmp_path):
     assert sum(leaf.size for leaf in rules.leaves) == 60  # those of weight zero say nothing
     failed(run(*words[:-1], "v"), "--weights", "no column 'v'")
     failed(run(*words[:-1], "y"), "--weights", "is the target")
+
+
+def test_outputs_never_overwrite_each_other_or_the_data(run, tmp_path):
+    data, out = write_csv(tmp_path / "data.csv"), tmp_path / "model.pt"
+    before = data.read_bytes()
+    words = ["train", data, "--target", "y", "--preset", "fast"]
+    failed(run(*words, "-o", out, "--report", out), "would be overwritten")
+    failed(run(*words, "-o", data), "would be overwritten")
+    assert data.read_bytes() == before
+    assert not out.exists()
+
+
+def test_a_price_without_refining_is_refused(run, tmp_path):
+    data = write_csv(tmp_path / "data.csv")
+    words = ["train", data, "--target", "y", "-o", tmp_path / "m.pt"]
+    failed(run(*words, "--no-refine", "--compact"), "--compact")
+    failed(run(*words, "--preset", "paper", "--penalty", 3), "--penalty")

@@ -21,7 +21,7 @@ from mbndt.problem import Problem
 from mbndt.refining import refine_rules
 from mbndt.rules import Rules
 from mbndt.settings import preset
-from mbndt.smoothing import out_of_bag
+from mbndt.smoothing import blended, out_of_bag
 from mbndt.table import Table
 
 QUICK = preset("fast", restarts=0, greedy=2)
@@ -203,6 +203,19 @@ def test_the_forests_view_is_of_rows_it_has_not_seen():
     assert out_of_bag(bins[:, :5], labels[:5], np.ones(5), 0) is None
 
 
+def test_a_rows_own_class_is_never_outvoted():
+    draw = np.random.default_rng(0)
+    own, view = np.eye(3)[draw.integers(3, size=50)], draw.dirichlet(np.ones(3), 50)
+    for share in (0.0, 0.3, 0.6, 1.0):
+        found = blended(own, view, share)
+        assert np.allclose(found.sum(1), 1)
+        assert np.array_equal(found.argmax(1), own.argmax(1))
+        assert found.min() >= 0
+    values, told = draw.normal(size=(2, 50, 1))
+    assert np.allclose(blended(values, told, 0.3), 0.7 * values + 0.3 * told)
+    assert np.allclose(blended(values, told, 0.9), (values + told) / 2)
+
+
 def test_noise_prices_an_interval():
     table = mixed_table(300, seed=1)
     rows, _ = prepare(table, "y", QUICK)
@@ -239,9 +252,11 @@ def test_rows_that_dont_fit_the_rules_are_refused():
     rules = Rules.from_sklearn(DecisionTreeClassifier(max_depth=2).fit(X, y))
     with pytest.raises(DataError, match="no column"):
         rules.refine(X.drop(columns="alcohol"), y)
-    with pytest.raises(DataError, match="expected one of the schema"):
+    with pytest.raises(DataError, match="expected one of the classes 0, 1, 2"):
         rules.refine(X, y + 1)
     with pytest.raises(DataError, match="177 values, expected 178"):
         rules.refine(X, y[:-1])
+    with pytest.raises(DataError, match="no rows"):
+        rules.refine(X[:0], y[:0])
     with pytest.raises(OptionError, match="--penalty"):
         rules.refine(X, y, penalty=-1.0)

@@ -261,7 +261,7 @@ def test_settings_bound_the_space():
     ({"minutes": float("nan")}, "--minutes: got nan"),
     ({"trials": 0}, "--trials: got 0, expected at least 1"),
     ({"folds": 1}, "--folds: got 1, expected 2 to"),
-    ({"folds": 100}, "--folds: got 100, expected 2 to .* the rows of the smallest class"),
+    ({"folds": 100}, "--folds: got 100, expected 2 to .* half of the rows"),
     ({"holdout": 1.0}, "--holdout: got 1.0"),
 ])  # fmt: skip
 def test_a_wrong_option_is_told(options, message):
@@ -269,10 +269,16 @@ def test_a_wrong_option_is_told(options, message):
         tuned(**options)
 
 
-def test_a_class_of_one_row_is_told():
-    table = Table.of({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]})
-    with pytest.raises(DataError, match="the rows of the smallest class: 1, expected at least 2"):
-        tuned(table)
+@pytest.mark.parametrize("rare", [1, 3, 7])
+def test_classes_of_fewer_rows_than_folds_are_shared_out(rare):
+    labels = ["a", "b"] * 30 + ["c"] * rare + ["d"] * 3
+    table = Table.of({"x": np.arange(float(len(labels))), "y": labels})
+    rows, _ = prepare(table, "y", QUICK)
+    parts = tuning._folds(rows, 5, 0)
+    tested = np.sort(np.concatenate([test for _, test in parts]))
+    assert np.array_equal(tested, np.arange(len(labels)))
+    assert max(len(test) for _, test in parts) - min(len(test) for _, test in parts) <= 3
+    assert tuned(table, folds=5, trials=1).trials == 1
 
 
 def test_optunas_log_is_silent_and_its_level_restored(monkeypatch):
