@@ -1,0 +1,246 @@
+"""The commands that learn: train, tune, refine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
+from mbndt.errors import OptionError, nearest, shown
+
+if TYPE_CHECKING:
+    from mbndt.model import Model as LearnedModel
+    from mbndt.table import Table
+
+TargetColumn = Annotated[str, typer.Option("--target", help="the column to predict")]
+Weights = Annotated[str | None, typer.Option(help="a column with the rows' weights")]
+ClassWeight = Annotated[str | None, typer.Option(help="balanced or none")]
+Penalty = Annotated[
+    float | None, typer.Option(help="price of an interval, in rows (by the labels' noise)")
+]
+Compact = Annotated[bool, typer.Option("--compact", help="fewer leaves: three times the price")]
+Preset = Annotated[
+    str, typer.Option(help="default; paper (its networks, pruned); fast (fewer starts)")
+]
+Exclude = Annotated[list[str] | None, typer.Option(help="a column to leave out")]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", help="JSON or TOML: what columns are")]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="classification, regression or auto: numbers with fractions or over 20 values"
+    ),
+]
+Holdout = Annotated[float, typer.Option(help="share of rows kept for the figures")]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing-target", help="leave out rows without one")
+]
+Report = Annotated[Path | None, typer.Option(help="write all figures as JSON")]
+
+
+def train(
+    data: Data,
+    target: TargetColumn,
+    output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
+    depth: Annotated[int | None, typer.Option(help="splits on a path, at most (4)")] = None,
+    branching: Annotated[
+        int | None, typer.Option(help="branches of a split, at most (6; paper 3)")
+    ] = None,
+    leaf_budget: Annotated[
+        float | None, typer.Option(help="the network's effective leaves (36)")
+    ] = None,
+    restarts: Annotated[
+        int | None, typer.Option(help="networks to start from (2; paper 5)")
+    ] = None,
+    refine: Annotated[
+        bool | None, typer.Option(help="re-split exactly after pruning (paper: no)")
+    ] = None,
+    penalty: Penalty = None,
+    compact: Compact = False,
+    preset: Preset = "default",
+    seed: int = 0,
+    task: Task = "auto",
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    monitor: Annotated[str | None, typer.Option(help="preset paper stops by score or loss")] = None,
+    holdout: Holdout = 0.2,
+    exclude: Exclude = None,
+    schema: SchemaFile = None,
+    drop_missing_target: DropMissing = False,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    report: Report = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn rules for a column of a table, and write model.pt."""
+    from mbndt import settings
+    from mbndt.schema import Schema
+
+    _check_outputs(data, output, report)
+    chosen = settings.preset(preset, **_given(
+        depth=depth, branching=branching, leaf_budget=leaf_budget, restarts=restarts, seed=seed,
+        refine=refine, penalty=penalty, compact=compact, class_weight=class_weight,
+        monitor=monitor, device=device,
+    ))  # fmt: skip
+    declared = Schema.read(schema) if schema else None
+    table, weight = _learning_table(data, query, target, exclude, weights)
+    from mbndt.model import learn
+    from mbndt.report import progress_bar
+
+    with progress_bar(quiet) as progress:
+        model = learn(
+            table, target, chosen, schema=declared, task=task, weights=weight, holdout=holdout,
+            drop_missing_target=drop_missing_target, progress=progress,
+        )  # fmt: skip
+    _deliver(model, output, report, target, quiet)
+
+
+def tune(
+    data: Data,
+    target: TargetColumn,
+    minutes: Annotated[float, typer.Option(help="time for the search")],
+    output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
+    folds: Annotated[int, typer.Option(help="of the cross validation")] = 5,
+    trials: Annotated[int | None, typer.Option(help="settings to try, at most")] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(help="a file or Optuna URL: a study there goes on, and others may share it"),
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="its name there (the target)")] = None,
+    preset: Preset = "default",
+    seed: int = 0,
+    task: Task = "auto",
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    holdout: Holdout = 0.2,
+    exclude: Exclude = None,
+    schema: SchemaFile = None,
+    drop_missing_target: DropMissing = False,
+    report: Report = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the settings that suit a table, and learn with the best; Ctrl-C ends it."""
+    from mbndt import settings
+    from mbndt.schema import Schema
+
+    _check_outputs(data, output, report)
+    chosen = settings.preset(preset, **_given(seed=seed, class_weight=class_weight))
+    declared = Schema.read(schema) if schema else None
+    table, weight = _learning_table(data, query, target, exclude, weights)
+    try:
+        from mbndt.tuning import tune as search
+    except ModuleNotFoundError as error:
+        raise OptionError(f"tune: needs {error.name}: pip install 'mbndt[tune]'") from None
+    from mbndt.report import progress_bar
+
+    with progress_bar(quiet) as progress:
+        found = search(
+            table, target, chosen, minutes=minutes, trials=trials, folds=folds, storage=storage,
+            study=study, schema=declared, task=task, weights=weight, holdout=holdout,
+            drop_missing_target=drop_missing_target, progress=progress,
+        )  # fmt: skip
+    if not quiet:
+        note(f"the best of {found.trials} trials is no. {found.best}, score {found.score:.4f}")
+    _deliver(found.model, output, report, target, quiet)
+
+
+def _check_outputs(data: Path, *paths: Path | None) -> None:
+    """Refuse, before the long part, outputs that can't be written or would overwrite each other."""
+    from mbndt.writing import check_writable
+
+    taken = {data.resolve()}
+    for path in paths:
+        if path is not None and str(path) != "-":
+            check_writable(path)
+            if path.resolve() in taken:
+                raise OptionError(f"{path}: would be overwritten; give another name")
+            taken.add(path.resolve())
+
+
+def _deliver(
+    model: LearnedModel, output: Path, report: Path | None, target: str, quiet: bool
+) -> None:
+    """Write a model and its report, and print its figures."""
+    from mbndt.checkpoint import model_bytes
+    from mbndt.report import model_json, print_model
+
+    write(model_bytes(model), output)
+    if report:
+        write(model_json(model), report)
+    if quiet:
+        return
+    if model.dropped:
+        note(f"{model.dropped} rows without a value of {shown(target)} were left out")
+    if "-" not in (str(output), str(report)):
+        print_model(model, output)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _learning_table(
+    data: Path, query: str | None, target: str, exclude: list[str] | None, weights: str | None
+) -> tuple[Table, Any]:
+    """Return the table to learn from, without excluded columns, and its rows' weights."""
+    from mbndt.schema import read_weights
+    from mbndt.table import Table
+
+    table = Table.read(data, query)
+    named: dict[str, list[Any]] = {
+        "--target": [target],
+        "--exclude": exclude or [],
+        "--weights": [weights],
+    }
+    for option, names in named.items():
+        for name in names:
+            if name is not None and name not in table:
+                raise OptionError(f"{option}: {data} has no column {shown(name)}"
+                                  f"{nearest(name, table.columns)}")  # fmt: skip
+            if name == target and option != "--target":
+                raise OptionError(f"{option}: {shown(target)} is the target")
+    weight = None if weights is None else read_weights(table, weights)
+    dropped = {*(exclude or []), *([weights] if weights is not None else [])}
+    return table.without([*dropped]), weight
+
+
+def refine(
+    model: Model,
+    data: Data,
+    target: TargetColumn,
+    output: Output = None,
+    depth: Annotated[
+        int | None, typer.Option(help="splits on a path, at most (4, or the rules' own)")
+    ] = None,
+    branching: Annotated[int | None, typer.Option(help="branches of a split, at most (6)")] = None,
+    penalty: Penalty = None,
+    compact: Compact = False,
+    seed: int = 0,
+    weights: Weights = None,
+    class_weight: ClassWeight = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
+    """Re-split rules exactly over a table: their error there plus the price of their intervals can
+    only fall. Writes rules JSON, or a model file for -o FILE.pt.
+    """
+    from mbndt import settings
+    from mbndt.checkpoint import load, model_bytes
+    from mbndt.model import Model
+    from mbndt.refining import refine_rules
+    from mbndt.report import refined_line
+
+    _check_outputs(data, output)
+    chosen = settings.preset("default", **_given(
+        depth=depth, branching=branching, penalty=penalty, compact=compact,
+        class_weight=class_weight, seed=seed,
+    ))  # fmt: skip
+    rules = load(model)
+    table, weight = _learning_table(data, query, target, None, weights)
+    found = refine_rules(rules, table, target, chosen, weight)
+    binary = output is not None and output.suffix == ".pt"
+    write(model_bytes(Model(found.rules, chosen)) if binary else found.rules.to_json(), output)
+    if not quiet:
+        note(refined_line(rules, found))
