@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mbndt.binning import MOST_BINS, RARE, bin_table, bins_of, fit_axes
 from mbndt.interpreter import branches
 from mbndt.rules import Feature, FeatureType, Leaf, Rules, Target, TargetType
-from mbndt.table import Table
+from mbndt.table import Column, Table
 
 TARGET = Target("y", TargetType.INTEGER, (0, 1))
 
@@ -56,6 +56,19 @@ def test_a_split_sends_raw_values_where_the_table_sends_their_bins(seed):
         column = typed[axis.feature.name]
         np.testing.assert_array_equal(branches(rules, split, column), to[row])
         np.testing.assert_array_equal(bin_table(rules, split, axis), to)
+
+
+def test_a_value_on_a_cut_lies_above_it():
+    features, _, axes = fitted(1)
+    for axis in axes[:4]:
+        kind = np.int64 if axis.feature.type == FeatureType.INTEGER else np.float64
+        values = np.array(axis.cuts, kind)
+        column = Column(values, np.zeros(len(values), np.bool_))
+        to = np.arange(axis.size) % 2
+        split = axis.split(to, (Leaf(0, (0.5, 0.5)), Leaf(1, (0.5, 0.5))))
+        assert np.array_equal(axis.bins(column), np.arange(len(values)) + 1)
+        found = branches(rules_of(features, split), split, column)
+        assert np.array_equal(found, to[1:-1])
 
 
 def test_cuts_lie_strictly_between_neighbouring_training_values():

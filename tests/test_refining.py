@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from strategies import rule_trees
 
+from mbndt import growing
 from mbndt.binning import bins_of, fit_axes
 from mbndt.errors import DataError, OptionError
 from mbndt.growing import grow_among, least_impurity, regrow
@@ -168,7 +169,7 @@ def test_no_leaf_has_fewer_rows_than_asked_for():
     assert min(leaf.size for leaf in learn(table, "y", settings).rules.leaves) >= 3
 
 
-def test_growing_subtrees_anew_never_costs_more():
+def test_growing_subtrees_anew_never_costs_more(monkeypatch):
     table = mixed_table(500, seed=6)
     rows, _ = prepare(table, "y", QUICK)
     outcome = rows.indicators()
@@ -186,6 +187,12 @@ def test_growing_subtrees_anew_never_costs_more():
         after = problem.objective(regrow(problem, poor, problem.rows, 4, seed), problem.rows)
         assert after <= before + 1e-9
         won += after < before - 1
+        # What is grown anew is taken only where it costs less.
+        monkeypatch.setattr(growing, "grow_among", lambda *_: 0)
+        monkeypatch.setattr(growing, "improve", lambda _, tree, *__: tree)
+        kept = regrow(problem, poor, problem.rows, 4, seed)
+        assert problem.objective(kept, problem.rows) == pytest.approx(before)
+        monkeypatch.undo()
     assert won
 
 

@@ -170,3 +170,28 @@ def test_looking_ahead_sees_a_parity_that_greedy_trees_miss(numbers):
     assert problem.losses(ahead, problem.rows).sum() < 1e-6
     greedy = grow(problem, problem.rows, 2, least_impurity)
     assert problem.losses(greedy, problem.rows).sum() > 100
+
+
+@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
+def test_an_interval_keeps_the_fewest_rows(numbers):
+    for seed in range(8):
+        problem = replace(
+            drawn_problem(seed, numbers=numbers, rows=40, values=12), fewest=5, penalty=0.0
+        )
+        found = resplit(problem, problem.goal.best(problem.rows), problem.rows)
+        if not isinstance(found, Cut):
+            continue
+        ordered = found.to[np.sort(problem.bins[found.axis])]
+        runs = np.flatnonzero(np.diff(ordered)) + 1
+        assert np.diff([0, *runs, 40]).min() >= 5
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_an_improved_tree_cant_be_improved(seed, numbers):
+    problem = drawn_problem(seed, numbers=numbers, axes=3, rows=60)
+    tree = drawn_tree(problem, np.random.default_rng(seed), depth=3)
+    once = improve(problem, tree, 100)
+    again = improve(problem, once, 100)
+    assert problem.objective(again, problem.rows) == pytest.approx(
+        problem.objective(once, problem.rows)
+    )
