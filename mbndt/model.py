@@ -176,13 +176,15 @@ def _networks(
     """Train networks; return the model of the winner, and the rules of all restarts."""
     alone = replace(rows, balanced=False).leaf(0, np.arange(rows.rows))
     single = Rules(rows.target.name, rows.target, rows.features, alone)
+    if settings.restarts == 0:
+        return Model(single, settings), []
     rows = _sample(rows, settings)
     if settings.refine:
         settings = replace(settings, branching=min(settings.branching, START_BRANCHING))
     encoder, scores = fit_encoder(
         rows.features, rows.typed, rows.numbers(), np.random.default_rng(settings.seed)
     )
-    if not encoder.columns or settings.restarts == 0:
+    if not encoder.columns:
         return Model(single, settings, encoder), []
     outcome = rows.numbers() if rows.codes is None else rows.codes
     trained = train(

@@ -26,7 +26,7 @@ from mbndt.settings import SMOOTHED_ROWS, Settings
 from mbndt.smoothing import blended, out_of_bag
 from mbndt.table import Table
 
-# Growing subtrees anew pays where rows bear many splits; beyond a million cells it takes long.
+# Growing subtrees anew pays where rows bear many splits; beyond so many rows it takes long.
 REGROWN_ROWS = 100_000
 
 
@@ -69,10 +69,12 @@ def refine(
     before = tuple(problem.objective(tree, problem.rows) for tree in trees)
     trees = [improve(problem, tree) for tree in trees]
     after = tuple(problem.objective(tree, problem.rows) for tree in trees)
-    best = merged(problem, trees[int(np.argmin(after))], problem.rows)
+    # A small leaf of given rules may stay, as to join it to another could cost more.
+    whole = replace(problem, fewest=1) if exact else problem
+    best = merged(whole, trees[int(np.argmin(after))], problem.rows)
     if settings.regrow and SMOOTHED_ROWS < rows.rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
-        best = merged(problem, improve(problem, best), problem.rows)
+        best = merged(whole, improve(problem, best), problem.rows)
     if isinstance(best, Cut):
         root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
     else:  # no split tells anything, so the most common class is the answer

@@ -75,20 +75,29 @@ def test_a_regression_tree_gets_better_at_no_price(smoothing):
 @settings(max_examples=60)
 def test_any_rules_can_be_refined_and_never_get_worse(rules, seed):
     draw = np.random.default_rng(seed)
-    table = rows_for(rules, draw, 40)
+    table = rows_for(rules, draw, 100)
     if rules.task == "regression":
-        answers = draw.normal(size=40)
+        answers = draw.normal(size=100)
     else:
         answers = [
-            rules.target.classes[i] for i in draw.integers(len(rules.target.classes), size=40)
+            rules.target.classes[i] for i in draw.integers(len(rules.target.classes), size=100)
         ]
     name = rules.target.name
-    whole = Table({**table.columns, name: np.array(answers, object)}, 40)
+    whole = Table({**table.columns, name: np.array(answers, object)}, 100)
     found = refine_rules(rules, whole, name, preset("default", smoothing=0.0))
-    assert found.after[0] <= found.before[0] + 1e-9
+    assert found.objective <= found.before[0] + 1e-9
     assert found.rules.target == rules.target
     assert found.rules.features == rules.features
-    assert predict(found.rules, table).leaf.shape == (40,)
+    assert predict(found.rules, table).leaf.shape == (100,)
+
+
+def test_a_small_leaf_of_given_rules_may_stay():
+    X, y = np.arange(120.0)[:, None], (np.arange(120) == 50).astype(int)
+    rules = Rules.from_sklearn(DecisionTreeClassifier(random_state=0).fit(X, y))
+    table = Table.of({"x0": X[:, 0], "target": y})
+    found = refine_rules(rules, table, "target", preset("default", smoothing=0.0, penalty=0.1))
+    assert found.objective <= found.before[0]
+    assert found.rules.predict(X).prediction == y.tolist()
 
 
 def rows_for(rules, draw, rows):
