@@ -16,8 +16,9 @@ from sqlglot import exp
 
 from mbndt.emitters.base import Artifact, Emitter, choose, identifier, provenance_line
 from mbndt.emitters.sql_dialects import Answers, dialect, known
+from mbndt.emitters.sql_engines import ENGINES, engine
 from mbndt.emitters.sql_tree import Writer, column, quoted
-from mbndt.errors import EngineMissing, OptionError, TargetError, shown
+from mbndt.errors import OptionError, TargetError, shown
 from mbndt.rules import Rules, deep_recursion
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Sql(Emitter):
     prefix: str = ""
 
     target = "sql"
-    variants = ({"dialect": "duckdb"}, {"dialect": "sqlite"})
+    variants = tuple({"dialect": name} for name in ENGINES)
 
     def __post_init__(self) -> None:
         choose("dialect", self.dialect, known())
@@ -87,26 +88,17 @@ class Sql(Emitter):
         return names.index(output)
 
     def engine(self) -> str:
-        """Return the dialect's engine in this process; raises `EngineMissing` for all others."""
-        if self.dialect == "sqlite":
-            import sqlite3
-
-            return f"SQLite {sqlite3.sqlite_version}"
-        if self.dialect == "duckdb":
-            import duckdb
-
-            return f"DuckDB {duckdb.__version__}"
-        raise EngineMissing(f"--dialect {self.dialect} runs in a server of its own")
+        """Return the name and version of the dialect's engine; raises `EngineMissing`."""
+        return engine(self.dialect).version()
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
-        """Answer the rows by running the select over a table in memory.
+        """Answer the rows by running the select over a table in the dialect's engine.
 
         Raises `EngineMissing` for a dialect without engine here, `OptionError` for another form
         or a table in a schema, `DataError` for a column that doesn't fit.
         """
         from mbndt.emitters.sql_run import run
 
-        self.engine()
         name = _table("table", self.table, "data")
         if self.as_ != "select" or name.args.get("db"):
             raise OptionError("--as: only a select over a table without schema can be run")
