@@ -17,6 +17,7 @@ TARGETS = {
     "sql": "mbndt.emitters.sql:Sql",
     "c": "mbndt.emitters.c:C",
     "onnx": "mbndt.emitters.onnx:Onnx",
+    "javascript": "mbndt.emitters.javascript:JavaScript",
     "protocol": "mbndt.emitters.protocol:Protocol",
 }
 

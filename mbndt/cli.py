@@ -93,7 +93,7 @@ def _root(
 @app.command("compile")
 def compile_(
     model: Model,
-    target: Annotated[str, typer.Option(help="python, sql, c, onnx or protocol")],
+    target: Annotated[str, typer.Option(help="python, sql, c, onnx, javascript or protocol")],
     output: Output = None,
     dialect: Annotated[str | None, typer.Option(help="sql: duckdb, sqlite, postgres, …")] = None,
     as_: Annotated[str | None, typer.Option("--as", help="sql: select, view, expression")] = None,

@@ -1,0 +1,88 @@
+"""JavaScript: one ES module without dependencies, for Node, browsers and the sheet's page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mbndt.emitters.base import (
+    Artifact,
+    Emitter,
+    double_cut,
+    identifier,
+    provenance_line,
+    templates,
+)
+from mbndt.emitters.nested import Words, functions
+from mbndt.rules import Feature, FeatureType, Label, Rules, TargetType, Threshold
+
+if TYPE_CHECKING:
+    from mbndt.interpreter import Predictions
+    from mbndt.table import Table
+
+SAFE = 2**53 - 1  # the largest whole number that is told apart from its neighbours
+
+
+def literal(value: str | bool | int | float) -> str:
+    """Return a literal in ASCII that can end neither a comment nor a script element.
+
+    >>> "<" in literal("</script>"), literal(2**53), literal(0.1), literal(True)
+    (False, '9007199254740992n', '0.1', 'true')
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > SAFE:
+        return f"{value}n"
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+def _cut(feature: Feature, threshold: Threshold) -> Threshold:
+    # The module rounds float32 values itself.
+    is_whole = feature.type == FeatureType.INTEGER
+    return double_cut(feature, threshold) if is_whole else float(threshold)
+
+
+def _one_of(choices: list[str]) -> str:
+    return f"[{', '.join(choices)}].includes(x)" if choices[1:] else f"x === {choices[0]}"
+
+
+WORDS = Words(_cut, "x === null", literal, _one_of, "({low} <= x && x < {high})")
+
+
+@dataclass(frozen=True)
+class JavaScript(Emitter):
+    """Emit a module with `leaf`, `predict`, `predictProba`, `FEATURES` and `CLASSES`."""
+
+    target = "javascript"
+
+    def emit(self, rules: Rules) -> Artifact:
+        """Return the module's text."""
+        labels = [rules.label(leaf) for leaf in rules.leaves]
+        kind = rules.target.type
+        text = templates("javascript").get_template("module.mjs.jinja").render(
+            rules=rules, origin=provenance_line(rules), literal=literal,
+            kinds=sorted({feature.type.value for feature in rules.used}),
+            functions=functions(rules, WORDS),
+            names=[literal(feature.name) for feature in rules.features],
+            classes=_literals(rules.target.classes, kind), answers=_literals(labels, kind),
+        )  # fmt: skip
+        return Artifact(identifier(rules.name), ".mjs", text, rules)
+
+    def engine(self) -> str:
+        """Return Node's version; raises `EngineMissing` where there is none."""
+        from mbndt.emitters.javascript_run import node_version
+
+        return node_version()
+
+    def run(self, artifact: Artifact, table: Table) -> Predictions:
+        """Answer the rows by calling the module's functions in Node."""
+        from mbndt.emitters.javascript_run import run
+
+        return run(artifact, table)
+
+
+def _literals(values: Sequence[Label | float], kind: TargetType) -> list[str]:
+    """Return literals of one type: if one is a bigint, all are."""
+    listed = [literal(value) for value in values]
+    large = kind == TargetType.INTEGER and any(text.endswith("n") for text in listed)
+    return [f"{text.rstrip('n')}n" for text in listed] if large else listed
