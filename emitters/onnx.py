@@ -22,7 +22,6 @@ from mbndt.emitters.base import (
 from mbndt.emitters.onnx_graph import MATRIX, Graph, add_trees, value_info
 from mbndt.emitters.onnx_trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
 from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown
-from mbndt.interpreter import Predictions, predict
 from mbndt.invariants import check_text
 from mbndt.rules import (
     INT64_MAX,
@@ -33,10 +32,12 @@ from mbndt.rules import (
     Rules,
     TargetType,
 )
-from mbndt.table import Array, Column, Table
 
 if TYPE_CHECKING:
     from onnx import ValueInfoProto
+
+    from mbndt.interpreter import Predictions
+    from mbndt.table import Array, Table
 
 LABEL_TYPES = {
     TargetType.STRING: "STRING", TargetType.INTEGER: "INT64", TargetType.BOOLEAN: "BOOL",
@@ -62,6 +63,7 @@ class Onnx(Emitter):
         {"inputs": "columns", "number": "double"},
         {"inputs": "matrix", "number": "double"},
         {"inputs": "columns", "number": "float"},
+        {"inputs": "matrix", "number": "float"},
     )
 
     def __post_init__(self) -> None:
@@ -87,7 +89,8 @@ class Onnx(Emitter):
         notes = tuple(dict.fromkeys(self._dropped(rules)))
         graph = Graph([MATRIX, *rules.feature, *self._outputs(rules)])
         found = add_trees(graph, Plan(rules, self.form))
-        leaf = graph.add("Squeeze", [graph.cast(found, "INT64")], self.prefix + "leaf", axes=[1])
+        # Squeeze copies nothing unless it gives an output.
+        leaf = graph.cast(graph.add("Squeeze", [found], axes=[1]), "INT64", self.prefix + "leaf")
         outputs = []
         for name, kind, shape, values in _answers(rules, self.form.number):
             table = graph.constant(kind, shape, values)
@@ -105,6 +108,8 @@ class Onnx(Emitter):
         """Answer the rows with onnxruntime on the CPU, in batches of different sizes."""
         import numpy as np
 
+        from mbndt.interpreter import Predictions
+
         session = _session(artifact)
         feeds = self._feeds(artifact.rules, table)
         found = [
@@ -119,6 +124,9 @@ class Onnx(Emitter):
         """Return the interpreter's answers to the rows as the inputs hold them, with numbers
         rounded as the outputs hold them.
         """
+        from mbndt.interpreter import predict
+        from mbndt.table import Table
+
         if self.inputs == "columns" and self.number == "double":
             return predict(rules, table)
         held = {feature.name: self._held(feature, table) for feature in rules.used}
@@ -189,6 +197,8 @@ class Onnx(Emitter):
         """Return the inputs' arrays; a column that no split uses need not be in the table."""
         import numpy as np
 
+        from mbndt.table import Table
+
         empty = Table({name: [None] * table.rows for name in rules.feature}, table.rows)
         used = set(rules.used)
         columns = {
@@ -207,29 +217,30 @@ class Onnx(Emitter):
         if feature.type == FeatureType.FLOAT32:
             # Given as it came: to round it is the model's part.
             feature = replace(feature, type=FeatureType.FLOAT64)
-        column = self._rounded(feature, table)
-        missing = np.nan if self.form.rounds(feature) else INPUT_TYPES[feature.type][1]
-        return np.where(column.missing, missing, column.values)
+        values, missing = self._rounded(feature, table)
+        gap = np.nan if self.form.rounds(feature) else INPUT_TYPES[feature.type][1]
+        return np.where(missing, gap, values)
 
     def _held(self, feature: Feature, table: Table) -> list[Any]:
         """Return what the interpreter must be given for the input's values, None for missing."""
         if feature.type == FeatureType.CATEGORY:
             return _texts(feature, table)
-        column = self._rounded(feature, table)
-        values = column.values.tolist()
+        values, missing = self._rounded(feature, table)
+        held = values.tolist()
         if feature.type == FeatureType.INTEGER:
             # What rounds to 2^63 lies in the last interval, as the last int64 does.
-            values = [min(int(value), INT64_MAX) for value in values]
-        return [None if gone else x for x, gone in zip(values, column.missing, strict=True)]
+            held = [min(int(value), INT64_MAX) for value in held]
+        return [None if gone else x for x, gone in zip(held, missing, strict=True)]
 
-    def _rounded(self, feature: Feature, table: Table) -> Column:
+    def _rounded(self, feature: Feature, table: Table) -> tuple[Array, Array]:
+        """Return a column's values, as its input holds them, and what is missing."""
         import numpy as np
 
         column = table.typed(feature)
         if not self.form.rounds(feature):
-            return column
+            return column.values, column.missing
         with np.errstate(over="ignore"):
-            return replace(column, values=column.values.astype(self.form.number.numpy))
+            return column.values.astype(self.form.number.numpy), column.missing
 
 
 def _answers(rules: Rules, number: Number) -> Iterator[tuple[str, str, list[int], list[Any]]]:

@@ -65,9 +65,9 @@ class Graph:
         self.nodes.append(node)
         return output
 
-    def cast(self, name: str, kind: str) -> str:
+    def cast(self, name: str, kind: str, output: str = "") -> str:
         """Add a conversion to a type."""
-        return self.add("Cast", [name], to=_type(kind))
+        return self.add("Cast", [name], output, to=_type(kind))
 
     def join(self, columns: Sequence[str]) -> str:
         """Add a matrix of columns, which one column is already."""
