@@ -9,15 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from mbndt.errors import DataError, shown
-from mbndt.rules import INT64_MAX, FeatureType, Label, Leaf, Node, NumericSplit, Rules, SetSplit
-from mbndt.table import Column, Table
-from mbndt.values import Value, read_value
+from mbndt.rules import (
+    INT64_MAX,
+    INT64_MIN,
+    Feature,
+    FeatureType,
+    Label,
+    Leaf,
+    Node,
+    NumericSplit,
+    Rules,
+    SetSplit,
+)
+from mbndt.table import Array, Column, Table
+from mbndt.values import Value, read_value, to_float32
+
+MANY = 4  # a node with at least one in so many rows is said to have many
+FEW = 16  # thresholds that are faster compared one after the other than searched
 
 
 @dataclass(frozen=True)
@@ -80,47 +94,92 @@ def leaf_ids(rules: Rules, table: Table) -> npt.NDArray[np.int64]:
 
 def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> npt.NDArray[np.int64]:
     """Return the leaf id of each of n rows, [n], given the typed columns that the rules use."""
-    found = np.empty(rows, np.int64)
-    work: list[tuple[Node, npt.NDArray[np.intp]]] = [(rules.root, np.arange(rows))]
+    found = np.zeros(rows, np.min_scalar_type(len(rules.leaves)))
+    # A node that has many of the rows tests them all, and a mask [n] tells which are its own.
+    work: list[tuple[Node, npt.NDArray[np.bool_]]] = [(rules.root, np.ones(rows, np.bool_))]
+    while work:
+        node, own = work.pop()
+        if isinstance(node, Leaf):
+            found += own * found.dtype.type(node.leaf)
+        elif np.count_nonzero(own) * MANY >= rows:
+            branch = _branches(rules, node, columns[node.feature])
+            work += [(child, own & (branch == i)) for i, child in enumerate(node.children)]
+        else:
+            _route_few(rules, node, columns, np.flatnonzero(own), found)
+    return found.astype(np.int64)
+
+
+def _route_few(
+    rules: Rules, node: Node, columns: Mapping[str, Column], here: npt.NDArray[np.intp], out: Array
+) -> None:
+    """Write the leaf ids of the rows `here` at a node to `out`, each split taking its own alone."""
+    work = [(node, here)]
     while work:
         node, here = work.pop()
         if isinstance(node, Leaf):
-            found[here] = node.leaf
-            continue
-        branch = branches(rules, node, columns[node.feature].take(here))
-        for i, child in enumerate(node.children):
-            taken = here[branch == i]
-            if len(taken):
-                work.append((child, taken))
-    return found
+            out[here] = node.leaf
+        elif len(here):
+            branch = _branches(rules, node, columns[node.feature].take(here))
+            # Several times as fast as here[branch == i].
+            work += [(child, here.compress(branch == i)) for i, child in enumerate(node.children)]
 
 
 def branches(rules: Rules, split: NumericSplit | SetSplit, column: Column) -> npt.NDArray[np.intp]:
     """Return the index of the child that each of n values goes to at one split, [n]."""
-    values, missing = column.values, column.missing
+    return _branches(rules, split, column).astype(np.intp)
+
+
+def _branches(rules: Rules, split: NumericSplit | SetSplit, column: Column) -> Array:
+    """Return what `branches` does, in as few bytes a row as it takes."""
     match split:
         case NumericSplit():
-            if rules.feature[split.feature].type == FeatureType.INTEGER:
-                # x < t is x < ceil(t); past the ends of int64 the comparison is constant.
-                cuts = [
-                    min(max(math.ceil(t), -INT64_MAX - 1), INT64_MAX + 1) for t in split.thresholds
-                ]
-                within = np.array([cut for cut in cuts if cut <= INT64_MAX], np.int64)
-            else:
-                within = np.array(split.thresholds, np.float64)
-            # The first interval with x < t is the number of thresholds that are <= x.
-            place = np.searchsorted(within, values, side="right")
-            to = np.array([part.to for part in split.intervals], np.intp)[place]
+            within = _thresholds(rules.feature[split.feature], split, column.narrow.dtype)
+            branch = _intervals(within, column.narrow)
+            if (to := [part.to for part in split.intervals]) != [*range(len(to))]:
+                branch = np.array(to, np.min_scalar_type(len(split.children))).take(branch)
         case SetSplit():
             feature = rules.feature[split.feature]
             known: tuple[str | bool, ...] = feature.categories or (False, True)
             by_value = {value: group.to for group in split.groups for value in group.values}
             # One place more at the end, where the code of an unseen text (-1) lands.
-            table = [by_value.get(value, split.unseen) for value in known] + [split.unseen]
-            to = np.array([-1 if t is None else t for t in table], np.intp)[values]
+            ends = [by_value.get(value, split.unseen) for value in known] + [split.unseen]
+            table = np.array([-1 if to is None else to for to in ends], np.intp)
+            branch = table[column.values]
         case _:
             assert_never(split)
-    return np.where(missing, split.missing, to)
+    if column.some_missing:
+        branch[column.missing] = split.missing
+    return branch
+
+
+def _thresholds(feature: Feature, split: NumericSplit, kind: np.dtype[Any]) -> Array:
+    """Return the thresholds in the values' own type, such that x < t stays what it is."""
+    if feature.type == FeatureType.INTEGER:
+        # x < t is x < ceil(t); past the ends of int64 the comparison is constant.
+        cuts = [min(max(math.ceil(t), INT64_MIN), INT64_MAX + 1) for t in split.thresholds]
+        return np.array([cut for cut in cuts if cut <= INT64_MAX], np.int64)
+    if kind == np.float32:
+        return np.array([_float32_above(t) for t in split.thresholds], np.float32)
+    return np.array(split.thresholds, np.float64)
+
+
+def _float32_above(t: float) -> float:
+    """Return the least float32 that is >= t: `x < t` is the same for every float32 x."""
+    near = to_float32(t)
+    if near >= t:
+        return near
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.nextafter(np.float32(near), np.float32(np.inf)))
+
+
+def _intervals(thresholds: Array, values: Array) -> Array:
+    """Return the index of the first interval with x < t, the number of thresholds <= x, [n]."""
+    if len(thresholds) > FEW:
+        return np.searchsorted(thresholds, values, side="right")
+    place = np.zeros(len(values), np.uint8)
+    for threshold in thresholds:
+        place += values >= threshold
+    return place
 
 
 def predict(rules: Rules, table: Table) -> Predictions:
@@ -131,8 +190,8 @@ def predict(rules: Rules, table: Table) -> Predictions:
 def look_up(rules: Rules, leaf: npt.NDArray[np.int64]) -> Predictions:
     """Return the answers that belong to leaf ids, [n]."""
     labels = [rules.label(entry) for entry in rules.leaves]
-    prediction = [labels[i] for i in leaf.tolist()]
+    prediction = np.array(labels, object).take(leaf).tolist()
     if rules.task == "regression":
         return Predictions(leaf, prediction, None)
     values = np.array([entry.value for entry in rules.leaves], np.float64)
-    return Predictions(leaf, prediction, values[leaf])
+    return Predictions(leaf, prediction, values.take(leaf, axis=0))

@@ -15,6 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,44 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A typed column of n rows: `values` [n] and `missing` [n], where the value means nothing.
+    """A typed column of n rows, as `stored` [n]: float64 and float32: doubles; integer: int64;
+    boolean: 0 or 1; category: the index in the feature's categories, `UNSEEN` for any other text.
 
-    float64 and float32: doubles, NaN where missing; integer: int64; boolean: 0 or 1;
-    category: the index in the feature's categories, `UNSEEN` for any other text.
+    `gaps` [n] are the rows where the value is missing and means nothing; None, where it is NaN.
+    `single` says that the doubles are yet to be rounded to float32.
     """
 
-    values: Array
-    missing: npt.NDArray[np.bool_]
+    stored: Array
+    gaps: npt.NDArray[np.bool_] | None = None
+    single: bool = False
+
+    @cached_property
+    def narrow(self) -> Array:
+        """Return the values in their own type, float32 where they are rounded to it, [n]."""
+        if not self.single:
+            return self.stored
+        with np.errstate(over="ignore"):
+            return self.stored.astype(np.float32)
+
+    @cached_property
+    def values(self) -> Array:
+        """Return the values, rounded ones as doubles too, [n]."""
+        return self.narrow.astype(np.float64) if self.single else self.stored
+
+    @cached_property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Tell where the value is missing, [n]."""
+        return np.isnan(self.narrow) if self.gaps is None else self.gaps
+
+    @cached_property
+    def some_missing(self) -> bool:
+        """Tell whether any value is missing."""
+        return bool(self.missing.any())
 
     def take(self, rows: npt.NDArray[np.intp]) -> Column:
         """Return the values of some rows."""
-        return Column(self.values[rows], self.missing[rows])
+        gaps = None if self.gaps is None else self.gaps.take(rows)
+        return Column(self.stored.take(rows), gaps, self.single)
 
 
 @dataclass(frozen=True)
@@ -238,7 +265,7 @@ def _quick_text(feature: Feature, cells: Sequence[str] | Array) -> Column | None
     if values is None:
         return None
     values[missing] = np.nan
-    return _numeric(feature, values)
+    return Column(values, None, feature.type == FeatureType.FLOAT32)
 
 
 def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
@@ -250,7 +277,8 @@ def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
         flags = Column(raw.astype(np.int64), np.zeros(len(raw), np.bool_))
         return flags if feature.type == FeatureType.BOOLEAN else None
     if feature.type in (FeatureType.FLOAT64, FeatureType.FLOAT32):
-        return _numeric(feature, raw.astype(np.float64))
+        single = feature.type == FeatureType.FLOAT32
+        return Column(np.ascontiguousarray(raw, np.float64), None, single)
     if feature.type != FeatureType.INTEGER:
         return None
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), np.bool_)
@@ -260,13 +288,6 @@ def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
     else:
         fits = filled <= np.uint64(INT64_MAX) if raw.dtype.kind == "u" else np.bool_(True)
     return Column(filled.astype(np.int64), missing) if np.all(fits) else None
-
-
-def _numeric(feature: Feature, values: Array) -> Column:
-    if feature.type == FeatureType.FLOAT32:
-        with np.errstate(over="ignore"):
-            values = values.astype(np.float32).astype(np.float64)
-    return Column(values, np.isnan(values))
 
 
 def _array(column: Any) -> Array:

@@ -1,13 +1,21 @@
 """The two interpreters agree on whole random trees, and on what is right by hand."""
 
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
-from strategies import chain, many_intervals, rule_trees
+from strategies import chain, many_intervals, rule_trees, single_leaf
 
+from mbndt import interpreter
 from mbndt.errors import DataError
 from mbndt.interpreter import leaf_ids, leaf_of, predict
+from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules
 from mbndt.table import Table, parse_csv
-from mbndt.verify import boundary_rows
+from mbndt.values import read_value
+from mbndt.verify import boundary_rows, special_values
 
 
 @settings(max_examples=100)
@@ -16,6 +24,85 @@ def test_row_by_row_and_whole_columns_agree(rules):
     table = boundary_rows(rules, 30)
     rows = list(table.records(rules.used))
     assert [leaf_of(rules, row) for row in rows] == leaf_ids(rules, table).tolist()
+
+
+@pytest.mark.parametrize("many", [0, 10**9], ids=["own rows alone", "all rows"])
+@pytest.mark.parametrize("few", [0, 10**9], ids=["searched", "one by one"])
+def test_each_way_to_route_columns_agrees_with_row_by_row(many, few, monkeypatch):
+    monkeypatch.setattr(interpreter, "MANY", many)
+    monkeypatch.setattr(interpreter, "FEW", few)
+
+    @settings(max_examples=50)
+    @given(rule_trees())
+    def agree(rules):
+        table = boundary_rows(rules, 30)
+        rows = list(table.records(rules.used))
+        assert [leaf_of(rules, row) for row in rows] == leaf_ids(rules, table).tolist()
+
+    agree()
+
+
+def wide(leaves: int, falling: bool) -> Rules:
+    """Return rules with a leaf for each interval, and the last one for missing values."""
+    base = many_intervals(leaves - 1)
+    ends = range(leaves - 1)[:: -1 if falling else 1]
+    parts = tuple(replace(part, to=to) for part, to in zip(base.root.intervals, ends, strict=True))
+    ends = tuple(Leaf(i, (0.5, 0.5)) for i in range(leaves))
+    return replace(base, root=NumericSplit("x", parts, leaves - 1, ends))
+
+
+@pytest.mark.parametrize("leaves", [17, 256, 257, 300])
+@pytest.mark.parametrize("falling", [False, True])
+def test_leaves_and_children_are_counted_past_a_byte(leaves, falling):
+    rules = wide(leaves, falling)
+    x = [*(math.nextafter(t, -math.inf) for t in rules.root.thresholds), 1e9]
+    expected = [*range(leaves - 1)][:: -1 if falling else 1]
+    assert leaf_ids(rules, Table.of({"x": [*x, None]})).tolist() == [*expected, leaves - 1]
+
+
+@pytest.mark.parametrize("t", [0.1, 0.0, 1e-46, 3.4028234663852886e38, 3.40282351e38, 1e39, 1e300])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_float32_columns_agree_with_row_by_row_out_to_the_ends_of_the_range(t, sign):
+    base, feature = chain(1), Feature("x", FeatureType.FLOAT32)
+    parts = (Interval(sign * t, 0), Interval(None, 1))
+    rules = Rules("one", base.target, (feature,), NumericSplit("x", parts, 1, base.root.children))
+    x = special_values(feature, [sign * t])
+    for column in (x, np.array([math.nan if value is None else value for value in x])):
+        expected = [leaf_of(rules, {"x": value}) for value in x]
+        assert leaf_ids(rules, Table.of({"x": column})).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", [FeatureType.FLOAT64, FeatureType.FLOAT32])
+@pytest.mark.parametrize("form", [np.float64, object, np.float32, "strided"])
+def test_a_float_column_holds_the_values_and_leaves_the_data_alone(kind, form):
+    special = [
+        math.nan if x is None else x
+        for x in special_values(Feature("x", kind), [0.1, 16777217.0, 1e39])
+    ]
+    if form == "strided":
+        given = np.array([special, special]).T.copy()[:, 0]
+    else:
+        with np.errstate(over="ignore"):
+            given = np.array(special).astype(form)
+    before = given.copy()
+    column = Table.of({"x": given}).typed(Feature("x", kind))
+    some = np.array([3, 0, len(special) - 1])
+    for found, cells in ((column, before), (column.take(some), before[some])):
+        expected = [read_value(kind, float(cell)) for cell in cells]
+        assert found.values.dtype == np.float64
+        held = zip(found.values.tolist(), found.missing.tolist(), strict=True)
+        assert [None if gone else value for value, gone in held] == expected
+    assert np.array_equal(given.astype(float), before.astype(float), equal_nan=True)
+
+
+def test_answers_are_python_values_and_one_leaf_answers_every_row(example):
+    frame = pd.DataFrame({"x": np.arange(3.0)})
+    assert predict(single_leaf(), Table.of(frame)).prediction == [False] * 3
+    for rules in (example, many_intervals()):
+        found = predict(rules, boundary_rows(rules, 50))
+        assert {type(label) for label in found.prediction} == {type(rules.target.classes[0])}
+        assert isinstance(found.prediction, list)
+        assert found.leaf.dtype == np.int64
 
 
 @pytest.mark.parametrize("rules", [chain(50), many_intervals()], ids=["deep", "wide"])

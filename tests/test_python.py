@@ -3,6 +3,9 @@
 import ast
 import subprocess
 import sys
+from collections import ChainMap, Counter, OrderedDict, defaultdict
+from decimal import Decimal
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -15,7 +18,7 @@ from mbndt.emitters import emit
 from mbndt.errors import DataError
 from mbndt.interpreter import leaf_ids, leaf_of, predict
 from mbndt.report import predictions_csv
-from mbndt.rules import Feature, FeatureType, Group, Interval, NumericSplit, Rules, SetSplit
+from mbndt.rules import Feature, FeatureType, Group, Interval, Leaf, NumericSplit, Rules, SetSplit
 from mbndt.table import parse_csv
 
 
@@ -93,6 +96,80 @@ def test_it_takes_and_refuses_what_the_interpreter_does(kind):
     agree()
     with pytest.raises(ValueError, match="'v'"):
         answer({})
+
+
+def over(*names: str, cut: float = 1.0) -> Rules:
+    """Return a chain that asks once about each of some float features, each leaf an own."""
+    base = chain(1)
+    node = Leaf(len(names), (0.5, 0.5))
+    for i in reversed(range(len(names))):
+        parts = (Interval(cut, 0), Interval(None, 1))
+        node = NumericSplit(names[i], parts, 1, (Leaf(i, (1.0, 0.0)), node))
+    return Rules("over", base.target, tuple(Feature(n, FeatureType.FLOAT64) for n in names), node)
+
+
+def test_features_whose_names_look_alike_or_are_taken_stay_apart():
+    names = (
+        "row", "type", "dict", "str", "lacking", "leaf", "float", "ValueError", "a b", "a_b", "a-b",
+        "a_b_9", "é", "e", "_number", "number", "日", "本", "z" * 60, "z" * 61,
+    )  # fmt: skip
+    answer = module(over(*names))["leaf"]
+    high = dict.fromkeys(names, 2.0)
+    assert answer(high) == len(names)
+    for i, name in enumerate(names):
+        assert answer(high | {name: 0.0}) == i
+    with pytest.raises(ValueError, match="'lacking': got 'x', expected a number"):
+        answer(high | {"lacking": "x"})
+
+
+@pytest.mark.parametrize(
+    "make", [dict, OrderedDict, MappingProxyType, Counter, pd.Series, lambda row: ChainMap({}, row)]
+)
+def test_any_mapping_is_a_row_and_none_makes_up_a_value(make):
+    answer = module(over("a", "b"))["leaf"]
+    assert answer(make({"a": 2.0, "b": 0.0})) == 1
+    assert answer(make({"a": 0.0})) == 0
+    with pytest.raises(ValueError, match="no value for 'b'"):
+        answer(make({"a": 2.0}))
+    given = defaultdict(float, a=2.0)
+    with pytest.raises(ValueError, match="no value for 'b'"):
+        answer(given)
+    assert "b" not in given
+
+
+def test_whole_numbers_are_rounded_to_doubles_before_they_are_compared():
+    rules = over("a", cut=2.0**53 + 4)
+    for value in (2**53 + 2, 2**53 + 3, 2**53 + 4, np.int64(2**53 + 3), Decimal(2**53 + 3)):
+        assert module(rules)["leaf"]({"a": value}) == leaf_of(rules, {"a": value})
+    assert module(rules)["leaf"]({"a": 2**53 + 3}) == 1
+
+
+def test_a_list_of_probabilities_is_the_callers_own():
+    answer = module(over("a"))["predict_proba"]
+    answer({"a": 0.0}).append("spoilt")
+    assert answer({"a": 0.0}) == [1.0, 0.0]
+
+
+def test_a_feature_is_read_once_on_a_path_and_again_where_a_function_begins():
+    text = emit(chain(20), "python").text
+    ways_in = text.split("def predict(row)")[0].split("def ")[1:]
+    assert len(ways_in) == 2
+    for function in ways_in:
+        assert [function.count(f"row['{name}']") for name in ("x", "n")] == [1, 1]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "integer"])
+@pytest.mark.parametrize("ends", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 1, 0), (1, 0, 1), (0, 0, 0)])
+@pytest.mark.parametrize("missing", [0, 1, 2, 3])
+def test_missing_and_every_order_of_branches_is_right(kind, ends, missing):
+    place = {to: i for i, to in enumerate(dict.fromkeys((*ends, missing)))}
+    parts = tuple(Interval(b, place[to]) for b, to in zip((-3, 5, None), ends, strict=True))
+    leaves = tuple(Leaf(i, (0.5, 0.5)) for i in range(len(place)))
+    root = NumericSplit("v", parts, place[missing], leaves)
+    rules = Rules("one", chain(1).target, (Feature("v", FeatureType(kind)),), root)
+    answer = module(rules)["leaf"]
+    for value in (-4, -3, 4, 5, -9.0, -3.0, 5.0, 1e9, None, np.nan, pd.NA, np.float32("nan")):
+        assert answer({"v": value}) == leaf_of(rules, {"v": value})
 
 
 def script(rules: Rules, text: bytes, tmp_path) -> subprocess.CompletedProcess:
