@@ -59,7 +59,8 @@ def run(artifact: Artifact, table: Table) -> Predictions:
         shutil.copy(DRIVER, folder)
         question = json.dumps({"names": names, "kinds": kinds, "rows": rows})
         answers = json.loads(_node("driver.mjs", stdin=question, folder=folder))
-    labels = [_label(kind, text, rules.target.type) for _, kind, text, _ in answers]
+    whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
+    labels = [_label(kind, text, whole) for _, kind, text, _ in answers]
     probabilities = None
     if rules.target.classes:
         shape = (len(answers), len(rules.target.classes))
@@ -73,10 +74,10 @@ def _cell(feature: Feature, value: object) -> object:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _label(kind: str, text: str, expected: TargetType) -> Label | float:
+def _label(kind: str, text: str, whole: bool) -> Label | float:
     """Return a label as Python has it; JavaScript's numbers don't tell integers from doubles."""
     if kind == "boolean":
         return text == "true"
     if kind in ("number", "bigint"):
-        return int(text) if expected == TargetType.INTEGER else float(text)
+        return int(text) if whole else float(text)
     return text

@@ -105,23 +105,31 @@ def unseen_text(known: Iterable[str]) -> str:
     return text
 
 
+def edge(feature: Feature, threshold: Threshold) -> Threshold:
+    """Return the least value of a numeric feature that isn't below a threshold; infinity past all,
+    or below all, integers.
+    """
+    match feature.type:
+        case FeatureType.INTEGER:
+            return double_cut(feature, threshold)
+        case FeatureType.FLOAT32:
+            return float32_above(threshold)
+        case _:
+            return float(threshold)
+
+
 def _ends(feature: Feature, thresholds: Iterable[Threshold]) -> list[Threshold]:
     """Return the least value of each cell that thresholds cut a numeric feature into, but for the
     lowest cell its greatest.
     """
-    cuts: list[Threshold]
-    below: list[Threshold]
-    match feature.type:
-        case FeatureType.INTEGER:
-            cuts = sorted({double_cut(feature, t) for t in thresholds} - {-math.inf, math.inf})
-            below = [cuts[0] - 1] if cuts else []
-        case FeatureType.FLOAT32:
-            cuts = sorted({float32_above(t) for t in thresholds})
-            below = [-math.inf] if cuts and cuts[0] > -math.inf else []
-        case _:
-            cuts = sorted({float(t) for t in thresholds})
-            below = [math.nextafter(cuts[0], -math.inf)] if cuts else []
-    return [*below, *cuts] or [0]
+    cuts = sorted({edge(feature, t) for t in thresholds})
+    if feature.type == FeatureType.INTEGER:
+        cuts = [cut for cut in cuts if abs(cut) != math.inf]
+        return [cuts[0] - 1, *cuts] if cuts else [0]
+    if not cuts:
+        return [0.0]
+    single = feature.type == FeatureType.FLOAT32
+    return [-math.inf if single else math.nextafter(cuts[0], -math.inf), *cuts]
 
 
 def equivalent(a: Rules, b: Rules, *, exact: bool = False) -> dict[str, Value] | None:

@@ -16,7 +16,8 @@ import typer
 from mbndt import __version__
 from mbndt.cli_learning import refine, train, tune
 from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
-from mbndt.errors import MbndtError
+from mbndt.cli_sheet import round_, sheet_template
+from mbndt.errors import MbndtError, OptionError
 
 if TYPE_CHECKING:
     from mbndt.rules import Rules
@@ -79,6 +80,8 @@ def _version(wanted: bool) -> None:
 
 for command in (train, tune, refine):
     app.command()(command)
+app.command("round")(round_)
+app.command("sheet-template")(sheet_template)
 
 
 @app.callback()
@@ -96,17 +99,27 @@ def compile_(
     target: Annotated[str, typer.Option(help="python, sql, c, onnx, javascript or protocol")],
     output: Output = None,
     dialect: Annotated[str | None, typer.Option(help="sql: duckdb, sqlite, postgres, …")] = None,
-    as_: Annotated[str | None, typer.Option("--as", help="sql: select, view, expression")] = None,
+    as_: Annotated[
+        str | None, typer.Option("--as", help="sql: select, view, expression, function")
+    ] = None,
     table: Annotated[str | None, typer.Option(help="sql: the table's name")] = None,
     view: Annotated[str | None, typer.Option(help="sql: the view's name")] = None,
     output_column: Annotated[
         str | None, typer.Option("--output", help="sql expression: label, leaf, probability_K")
     ] = None,
     prefix: Annotated[str | None, typer.Option(help="sql, onnx: put before output names")] = None,
+    function: Annotated[str | None, typer.Option(help="sql: the function's name")] = None,
     number: Annotated[str | None, typer.Option(help="c, onnx: double, float, …")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="c: FEATURE=K, fixed point")] = None,
     inputs: Annotated[str | None, typer.Option(help="onnx: columns or matrix")] = None,
-    format: Annotated[str | None, typer.Option(help="protocol: html or md")] = None,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="protocol: html, pdf, md or txt")
+    ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(help="protocol: TOML or JSON of what you state, see sheet-template"),
+    ] = None,
+    paper: Annotated[str | None, typer.Option(help="protocol pdf: a4 or letter")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the rules as an artefact of a target."""
@@ -115,8 +128,9 @@ def compile_(
 
     options: dict[str, Any] = {
         "dialect": dialect, "as": as_, "table": table, "view": view, "output": output_column,
+        "function": function,
         "prefix": prefix, "number": number, "scale": tuple(scale) if scale else None,
-        "inputs": inputs, "format": format,
+        "inputs": inputs, "format": format, "sheet": sheet, "paper": paper,
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value is not None}
     artifact = emit(load(model), target, **chosen)
@@ -180,14 +194,31 @@ def verify(
 
 
 @app.command()
-def show(model: Model, quiet: Quiet = False) -> None:
+def show(
+    model: Model,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="how much explanations ask, and what is redundant")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="for --metrics: rows, of which some lack values")
+    ] = None,
+    query: Query = None,
+    quiet: Quiet = False,
+) -> None:
     """Print the rules as an outline, with their measures."""
     from mbndt.checkpoint import load
-    from mbndt.report import print_rules
+    from mbndt.report import print_metrics, print_rules
+    from mbndt.table import Table
 
+    if data and not metrics:
+        raise OptionError("--data: only with --metrics")
     rules = load(model)
-    if not quiet:
-        print_rules(rules)
+    table = Table.read(data, query) if data else None
+    if quiet:
+        return
+    print_rules(rules)
+    if metrics:
+        print_metrics(rules, table)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,13 @@ def wilson(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def rule_of_three(n: int) -> float:
+    """Return the upper 95 % end of a share of which n cases showed none (Hanley and
+    Lippman-Hand 1983).
+    """
+    return min(1.0, 3 / n)
+
+
 def balanced_interval(expected: Codes, got: Codes, level: float = 0.95) -> tuple[float, float]:
     """Return an interval of the balanced accuracy: the classes' Wilson half-widths, combined as
     independent errors on either side.
@@ -108,7 +115,7 @@ def explanations(rules: Rules) -> Mapping[str, float]:
     found = reasons(rules, space)
     sizes = [reason.leaf.size for reason in found]
     known = [size for size in sizes if size is not None]
-    weights = known if len(known) == len(sizes) and sum(known) else [1] * len(sizes)
+    weights: list[int] = known if len(known) == len(sizes) and any(known) else [1] * len(sizes)
 
     def mean(values: Iterable[float]) -> float:
         return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)

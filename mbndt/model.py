@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from mbndt import __version__
 from mbndt.encoding import Encoder, fit_encoder, typed_columns
 from mbndt.errors import DataError, OptionError
 from mbndt.interpreter import route
@@ -18,6 +17,7 @@ from mbndt.losses import make_loss
 from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths, squared_error_figures
 from mbndt.network import TrainedNetwork
 from mbndt.problem import Floats, Indices
+from mbndt.provenance import learned
 from mbndt.pruning import prune, redirected
 from mbndt.refining import refine
 from mbndt.rounding import shorten
@@ -82,7 +82,11 @@ def learn(
     )  # fmt: skip
     among, held = hold_out(rows, holdout, settings.seed)
     model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
-    return replace(model, held_out=evaluate(model.rules, rows.take(held))) if len(held) else model
+    if not len(held):
+        return model
+    figures = evaluate(model.rules, rows.take(held))
+    provenance = {**model.rules.provenance, "held out": figures}
+    return replace(model, held_out=figures, rules=replace(model.rules, provenance=provenance))
 
 
 def prepare(
@@ -162,11 +166,7 @@ def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Mod
         found = refine(rows, starts, settings)
         pairs = tuple(zip(found.before, found.after, strict=True))
         model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
-    provenance = {
-        "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
-        "branching": settings.branching, "seed": settings.seed,
-    }  # fmt: skip
-    rules = replace(model.rules, provenance=provenance)
+    rules = replace(model.rules, provenance=learned(model.rules, rows, settings))
     return replace(model, rules=rules, settings=settings)
 
 
@@ -249,4 +249,6 @@ def evaluate(rules: Rules, rows: Rows) -> dict[str, Any]:
         "balanced_accuracy": balanced_accuracy(codes, got),
         "balanced_accuracy_95": list(balanced_interval(codes, got)),
         "accuracy": float(np.mean(got == codes)),
+        "class_rows": np.bincount(codes, minlength=len(rows.target.classes)).tolist(),
+        "class_hits": np.bincount(codes[got == codes], minlength=len(rows.target.classes)).tolist(),
     }

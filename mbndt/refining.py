@@ -18,6 +18,7 @@ from mbndt.encoding import typed_columns
 from mbndt.errors import DataError
 from mbndt.growing import best_ahead, grow_among, least_impurity, regrow
 from mbndt.problem import Cut, Floats, Indices, Problem, Tree, merged
+from mbndt.provenance import trained_on
 from mbndt.resplitting import improve
 from mbndt.rows import Rows, unit_weights
 from mbndt.rules import Leaf, Node, Rules
@@ -147,6 +148,12 @@ def refine_rules(
     rows = Rows(rules.features, typed_columns(table, rules.features), outcome, weights,
                 settings.class_weight == "balanced").take(np.flatnonzero(weights > 0))  # fmt: skip
     found = refine(rows, [rules], replace(settings, greedy=0), exact=True)
-    provenance = {**rules.provenance, "refined from": rules.fingerprint}
+    provenance = {
+        **rules.provenance,
+        "refined from": rules.fingerprint,
+        "training rows": rows.rows,
+        **trained_on(found.rules, rows),
+    }
+    provenance.pop("held out", None)  # figures of other rules
     refined = replace(found.rules, name=rules.name, provenance=provenance)
     return replace(found, rules=refined)

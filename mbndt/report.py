@@ -17,13 +17,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 from rich.tree import Tree
 
-from mbndt.metrics import sizes
+from mbndt.metrics import answered_share, explanations, sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
     from mbndt.model import Model
     from mbndt.refining import Refined
+    from mbndt.rounding import Rounded
+    from mbndt.table import Table
     from mbndt.training import Progress
     from mbndt.verify import Check
 
@@ -200,3 +202,29 @@ def _grow(rules: Rules, node: Node, tree: Tree) -> None:
     for answer in answers(rules, node):
         branch = tree.add(Text(f"{answer.text}: ").append(_title(rules, answer.child)))
         _grow(rules, answer.child, branch)
+
+
+def print_metrics(rules: Rules, table: Table | None) -> None:
+    """Print how much an explanation asks of a reader, what is redundant, and with a table what its
+    rows with missing values leave answered.
+    """
+    console = _console()
+    for name, value in explanations(rules).items():
+        console.print(f"{name}: {value:.3g}")
+    if table is not None:
+        rows, share = answered_share(rules, table)
+        console.print(f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
+                      " are answered alike by all leaves that remain")  # fmt: skip
+
+
+def rounded_lines(found: Rounded) -> Iterator[str]:
+    """Yield what became of each threshold that was rounded, and of the training rows."""
+    for move in found.moves:
+        yield f"{move.feature}: {move.before!r} is now {move.after!r}"
+    if found.rows is None:
+        yield "no training row changes leaf: each threshold stays between the same two values"
+        return
+    said = f"{found.changed} of {found.rows} rows change leaf"
+    if found.before is not None and found.after is not None:
+        said += f"; accuracy {found.before:.4f} before, {found.after:.4f} after"
+    yield said

@@ -8,9 +8,7 @@ stray `n/a` than a category.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +19,7 @@ import numpy.typing as npt
 
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.invariants import check_feature, check_target
+from mbndt.reading import read_plain
 from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
 from mbndt.table import Table, distinct, floats, plain_numbers
@@ -58,15 +57,7 @@ class Schema:
 
         Raises `OptionError` that names the file.
         """
-        try:
-            text = path.read_text("utf-8")
-            toml = path.suffix.lower() == ".toml"
-            found = tomllib.loads(text) if toml else json.loads(text)
-        except OSError as error:
-            raise OptionError(f"--schema: {path}: {error.strerror}") from None
-        except (ValueError, RecursionError) as error:
-            raise OptionError(f"--schema: {path}: {error}") from None
-        return cls.of(found, f"--schema: {path}")
+        return cls.of(read_plain(path, "schema"), f"--schema: {path}")
 
     @classmethod
     def of(cls, found: object, source: str) -> Schema:
