@@ -29,8 +29,9 @@ TYPES = {
     "category": FeatureType.CATEGORY,
 }
 BOOLEANS = {"no (false)": False, "yes (true)": True}
-MISSING, OTHER, ANY = "missing", "not listed above", "any number"
+MISSING, OTHER, ANY = "missing", "not listed", "any number"
 PROBABILITY = "Probability of "
+EXACT = "Exact probabilities"
 
 _BOOLEAN_WORDS = {value: words for words, value in BOOLEANS.items()}
 
@@ -43,8 +44,10 @@ _TEXT = r"“[^“”]*”"
 _ITEM = f"{_TEXT}|{'|'.join(map(re.escape, BOOLEANS))}"
 _ITEMS = re.compile(f"(?:{_ITEM})(?: or (?:{_ITEM}))*")
 _ESCAPE = re.compile(r"\\u\{([0-9a-f]+)\}")
-_STEP = re.compile(r"Step (\d+): .*\(input ([A-Z]+)\)")
-_GOAL = re.compile(r"go to step (?P<step>\d+)|Result R(?P<leaf>\d+): (?P<answer>.+)")
+_STEP = re.compile(r"Step (\d+): .*\(([A-Z]+)\)")
+_GOAL = re.compile(r"go to step (?P<step>\d+)|R(?P<leaf>\d+): (?P<answer>.+)")
+# The rows' parts; a quoted text may hold what parts them.
+_PARTS = re.compile(rf"(?:{_TEXT}|(?!, or )[^“])+")
 _EXACT = re.compile(r"[^(]+ % \(([^)]+)\).*")
 
 Bounds: TypeAlias = tuple[Threshold | None, Threshold | None]
@@ -52,7 +55,7 @@ Bounds: TypeAlias = tuple[Threshold | None, Threshold | None]
 
 @dataclass(frozen=True)
 class Answer:
-    """One row of a step: the values that fit, and the step or the result (a leaf id) they lead to.
+    """One row of a step: all values that lead to one step or result (a leaf id).
 
     `bounds` are half-open `[low, high)`, None for an open end; `says` is the answer that stands
     beside a result.
@@ -69,19 +72,18 @@ class Answer:
     @property
     def parts(self) -> list[str]:
         """Return what fits, as it is printed, each interval by itself."""
-        if self.missing or self.other:
-            return [MISSING if self.missing else OTHER]
+        found = [*map(_bounds_text, self.bounds)]
         if self.values:
-            return [" or ".join(map(value_text, self.values))]
-        *others, last = map(_bounds_text, self.bounds)
-        return [*(f"{text}, or" for text in others), last]
+            found.append(" or ".join(map(value_text, self.values)))
+        found += [OTHER] * self.other + [MISSING] * self.missing
+        return [*(f"{text}, or" for text in found[:-1]), found[-1]]
 
     @property
     def then(self) -> str:
         """Return where it leads, as it is printed."""
         if self.leaf is None:
             return f"go to step {self.step}"
-        return f"Result R{self.leaf}: {self.says}"
+        return f"R{self.leaf}: {self.says}"
 
     def names(self, value: Value) -> bool:
         """Tell whether this row names the value; a row for what isn't listed names nothing."""
@@ -100,6 +102,11 @@ class Step:
     number: int
     letter: str
     answers: tuple[Answer, ...]
+
+    @property
+    def ends(self) -> set[Threshold]:
+        """Return the ends of its intervals."""
+        return {low for answer in self.answers for low, _ in answer.bounds if low is not None}
 
     def pick(self, value: Value) -> Answer:
         """Return the one row that fits; raises `ValueError` where none or two do."""
@@ -230,14 +237,16 @@ def read_sheet(text: str, *, html: bool = False) -> Sheet:
     inputs: dict[str, Feature] = {}
     steps: dict[int, Step] = {}
     results: dict[int, Result] = {}
-    for heading, rows in _html_tables(text) if html else _markdown_tables(text):
-        if heading == "Inputs":
+    tables = list(_html_tables(text) if html else _markdown_tables(text))
+    for heading, rows in tables:
+        if heading == "Columns":
             inputs |= {row["Input"]: _feature(row) for row in rows}
-        elif match := _STEP.fullmatch(heading):
+    for heading, rows in tables:
+        if match := _STEP.fullmatch(heading):
             number, letter = int(match[1]), match[2]
             read = int if inputs[letter].type == FeatureType.INTEGER else float
             steps[number] = Step(number, letter, tuple(_answer(row, read) for row in rows))
-        elif heading == "Results":
+        elif heading in ("Results", EXACT):
             for row in rows:
                 _add_result(results, row)
     _check_goals(steps, results)
@@ -271,11 +280,20 @@ def _answer(row: Mapping[str, str], read: Callable[[str], Threshold]) -> Answer:
     text, goal = row["If it is"], _match(_GOAL, row["Then"])
     step, leaf = (int(goal[key]) if goal[key] else None for key in ("step", "leaf"))
     answer = Answer(step, leaf, says=goal["answer"] or "")
-    if text in (MISSING, OTHER):
-        return replace(answer, missing=text == MISSING, other=text == OTHER)
+    for part in (found[0].removeprefix(" or ").strip() for found in _PARTS.finditer(text)):
+        answer = _with_part(answer, part, read)
+    return answer
+
+
+def _with_part(answer: Answer, text: str, read: Callable[[str], Threshold]) -> Answer:
+    if text == MISSING:
+        return replace(answer, missing=True)
+    if text == OTHER:
+        return replace(answer, other=True)
     if _ITEMS.fullmatch(text):
-        return replace(answer, values=tuple(_item(part[0]) for part in re.finditer(_ITEM, text)))
-    return replace(answer, bounds=tuple(_bounds(part, read) for part in text.split(", or ")))
+        items = (_item(item[0]) for item in re.finditer(_ITEM, text))
+        return replace(answer, values=(*answer.values, *items))
+    return replace(answer, bounds=(*answer.bounds, _bounds(text, read)))
 
 
 def _bounds(text: str, read: Callable[[str], Threshold]) -> Bounds:

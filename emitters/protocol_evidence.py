@@ -1,0 +1,94 @@
+"""What a decision sheet rests on: the rows of the training, and how held-out rows were told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mbndt.emitters.protocol_reader import number_text, value_text
+from mbndt.emitters.protocol_results import interval
+from mbndt.emitters.protocol_text import NOT_STATED, percent, plain
+from mbndt.rules import Feature, Rules, deep_recursion
+from mbndt.sheet import OutcomeStatement, Statements, label_text
+
+# What the blocks of the sheet say in words.
+SAID = {"training rows", "class rows", "features", "held out"}
+
+
+def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
+    """Return a row for each class: what to do, how common it was, how often it was told right."""
+    total = _counts(rules.provenance, "class rows", rules)
+    held = rules.provenance.get("held out")
+    hits, rows = (_counts(held, key, rules) for key in ("class_hits", "class_rows"))
+    found = []
+    for i, label in enumerate(rules.target.classes):
+        action = stated.outcomes.get(label_text(label), OutcomeStatement()).action
+        common = f"{total[i]} of {sum(total)}, {percent(total[i] / sum(total))}" if total else ""
+        right = ""
+        if hits and rows and rows[i]:
+            right = f"{hits[i]} of {rows[i]} ({interval(hits[i], rows[i])})"
+        found.append([
+            value_text(label), plain(action), common or NOT_STATED, right or NOT_STATED
+        ])  # fmt: skip
+    return found
+
+
+def _counts(facts: object, key: str, rules: Rules) -> list[int]:
+    """Return the count of each class under a key, none where there are no sound ones."""
+    listed = facts.get(key) if isinstance(facts, Mapping) else None
+    if not isinstance(listed, (list, tuple)) or len(listed) != len(rules.target.classes):
+        return []
+    sound = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in listed)
+    return list(listed) if sound and sum(listed) else []
+
+
+def seen(rules: Rules, feature: Feature) -> str:
+    """Return what the training saw of a feature: its range, and how much was missing."""
+    features = rules.provenance.get("features")
+    facts = features.get(feature.name) if isinstance(features, Mapping) else None
+    found = []
+    if isinstance(facts, Mapping):
+        ends = facts.get("range")
+        if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
+            found.append(" to ".join(map(number_text, ends)))
+        missing = facts.get("missing")
+        if isinstance(missing, (int, float)) and 0 <= missing <= 1:
+            found.append(f"{percent(missing)} missing")
+    return ", ".join(found) or NOT_STATED
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def evidence(rules: Rules, stated: Statements) -> Iterator[list[str]]:
+    """Yield what is known of training and validation; what nobody stated stays visible."""
+    rows = rules.provenance.get("training rows")
+    yield ["Learned from", f"{rows} rows" if isinstance(rows, int) else NOT_STATED]
+    yield ["Held-out rows of the same data", _held_out(rules.provenance.get("held out"))]
+    yield ["Validated on other data", plain(stated.validation)]
+
+
+def provenance(rules: Rules) -> Iterator[list[str]]:
+    """Yield what else the rules know of their making."""
+    yield ["Rules", plain(rules.name)]
+    with deep_recursion():
+        for key, value in rules.provenance.items():
+            if key not in SAID:
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                yield [plain(key), plain(text)]
+
+
+def _held_out(figures: object) -> str:
+    if not isinstance(figures, Mapping) or not isinstance(figures.get("rows"), int):
+        return NOT_STATED
+    found = [f"{figures['rows']} rows"]
+    for key, name in (("balanced_accuracy", "balanced accuracy"), ("r2", "R squared"),
+                      ("rmse", "root mean squared error")):  # fmt: skip
+        value, ends = figures.get(key), figures.get(f"{key}_95")
+        if _is_number(value):
+            found.append(f"{name} {value:.3g}")
+        if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
+            found[-1] += f" (95 % {ends[0]:.3g} to {ends[1]:.3g})"
+    return ", ".join(found)
