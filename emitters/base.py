@@ -96,6 +96,12 @@ class Emitter(ABC):
         Raises `EngineMissing` where the engine isn't installed.
         """
 
+    def report(self, artifact: Artifact) -> list[str]:
+        """Return lines about what an artefact takes where it runs; raises `OptionError` for a
+        target that has none.
+        """
+        raise OptionError(f"--report: only for target c, got {self.target}")
+
     def expected(self, rules: Rules, table: Table) -> Predictions:
         """Return what `run` must give: the interpreter's answers."""
         from mbndt.interpreter import predict

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.emitters import base
-from mbndt.emitters.base import Arm, Artifact, Emitter, Range
-from mbndt.emitters.c_numbers import FLOAT_END, FLOAT_MAX, NUMBERS, Format
+from mbndt.emitters.base import Artifact, Emitter
+from mbndt.emitters.c_numbers import FLOAT_END, FLOAT_MAX, MAX_CATEGORIES, NUMBERS, Format
+from mbndt.emitters.c_tree import Choice, Diagram, End, Fork, Plan, plan
 from mbndt.errors import OptionError, TargetError, shown
-from mbndt.rules import Feature, FeatureType, Label, Leaf, Node, NumericSplit, Rules, Threshold
+from mbndt.rules import Feature, Label, Rules, Threshold
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -20,15 +21,9 @@ if TYPE_CHECKING:
 
 View: TypeAlias = dict[str, Any]
 
-# C99 grants 127 levels of blocks, of which each `else if` takes one; names of 63 letters; lines of
-# 4095 characters, where a label's byte may take four. Compilers are slow on huge functions.
-NESTING = 8
-NESTING_OF_BIG = 4
-BIG = 1000
-LONGEST_CHAIN = 8
+# C99 grants names of 63 letters, and lines of 4095 characters, where a label's byte may take four.
 LONGEST_NAME = 56
 LONGEST_STRING = 1000
-MAX_CATEGORIES = 2**15
 LINE = 90
 
 # Words that headers before this one may have defined as macros, or that it needs as types.
@@ -61,13 +56,22 @@ class C(Emitter):
 
     target = "c"
     keeps_least_integer = True
-    variants = ({}, {"number": "float"}, {"number": "int32"})
+    variants = ({}, *({"number": name} for name in ("float", "int32", "int16", "int8")))
 
     def __post_init__(self) -> None:
         base.choose("number", self.number, NUMBERS)
         if self.scale and not NUMBERS[self.number].high:
             fixed = [name for name, number in NUMBERS.items() if number.high]
             raise OptionError(f"--scale: needs --number {', '.join(fixed)}, got {self.number}")
+
+    def report(self, artifact: Artifact) -> list[str]:
+        """Return lines on what the header costs: comparisons, flash, RAM and stack.
+
+        Raises `EngineMissing` where there is no compiler to measure with.
+        """
+        from mbndt.emitters.c_report import size_report
+
+        return size_report(artifact, self._format(artifact.rules))
 
     def _format(self, rules: Rules) -> Format:
         return Format(NUMBERS[self.number], rules, self.scale)
@@ -76,18 +80,18 @@ class C(Emitter):
         """Return the header's text."""
         form, ident = self._format(rules), base.identifier(rules.name)
         fields = _field_names(rules, ident)
-        tree = _Tree(form, ident, fields, _macro_names(rules, ident, fields))
-        results, divisor = form.results()
+        words = _Words(form, ident, fields, _macro_names(rules, ident, fields))
         notes = form.notes()
+        answers = form.answers()
+        functions = {kind: words.functions(Diagram(form, ends)) for kind, ends in answers.items()}
+        classes = [_class(i, label) for i, label in enumerate(rules.target.classes)]
         text = base.templates("c").get_template("header.h.jinja").render(
             rules=rules, form=form, ident=ident, upper=ident.upper(), guard=_guard(ident, form),
             origin=base.provenance_line(rules), notes=notes, deviations=DEVIATIONS,
-            fields=fields, macros=tree.macros, functions=tree.functions(), searched=tree.searched,
-            floating=any(form.type(feature) in ("double", "float") for feature in rules.used),
-            results=results, divisor=divisor, least_type=_least_type,
-            literals=lambda values: [form.literal(value) for value in values],
-            classes=[_class(i, label) for i, label in enumerate(rules.target.classes)],
-            wrap=_wrap, either=_either, comment=_comment, quoted=_quoted,
+            fields=fields, macros=words.macros, functions=functions,
+            asks_nan=words.asks_nan, below=words.below,
+            divisor=form.results()[1], classes=classes, labels=_labels(classes),
+            wrap=_wrap, comment=_comment, quoted=_quoted,
         )  # fmt: skip
         return Artifact(ident, ".h", text, rules, tuple(notes))
 
@@ -132,8 +136,8 @@ class C(Emitter):
         return Predictions(found.leaf, found.prediction, rows)
 
 
-class _Tree:
-    """What the template shows of the nodes, cut into functions that call each other."""
+class _Words:
+    """What the template shows of the nodes: functions, each the body of nested questions."""
 
     def __init__(
         self, form: Format, ident: str, fields: Mapping[str, str],
@@ -141,111 +145,72 @@ class _Tree:
     ) -> None:  # fmt: skip
         self.form, self.ident, self.fields, self.macros = form, ident, fields, macros
         self.rules = form.rules
-        big = len(self.rules.leaves) > BIG
-        self.tops = base.pieces(self.rules.root, NESTING_OF_BIG if big else NESTING)
-        self.called = [self.rules.root]
-        self.searched: dict[str, str] = {}
-        self.tables = 0
+        # What the questions need besides: the test for NaN, and that for integers, by their type.
+        self.asks_nan, self.below = False, ""
 
-    def functions(self) -> list[View]:
-        """Return the functions that some input reaches, each before those that call it."""
-        found = []
-        for number, node in enumerate(self.called):  # which grows meanwhile
-            found.append({"number": number, "body": self.view(node, top=True)})
-        return found[::-1]
+    def functions(self, diagram: Diagram) -> list[View]:
+        """Return the functions of a diagram, each before those that call it; the one to call from
+        without has number 0.
+        """
+        own = diagram.functions()
+        number = {place: i for i, place in enumerate(reversed(own))}
 
-    def view(self, node: Node, *, top: bool = False) -> View:
-        """Return the view of a node; a split with one way out is passed over."""
-        if isinstance(node, Leaf):
-            return {"leaf": node.leaf}
-        if not top and id(node) in self.tops:
-            self.called.append(node)
-            return {"call": len(self.called) - 1}
-        arms = base.arms(self.rules, node, self.form.cut)
-        if len(arms) == 1:
-            return self.view(arms[0].child)
-        feature = self.rules.feature[node.feature]
-        if feature.type == FeatureType.CATEGORY:
-            return self.switch(feature, arms)
-        if isinstance(node, NumericSplit):
-            ranges = base.ranges(self.rules, node, self.form.cut)
-            if len(ranges) > LONGEST_CHAIN and not self.is_end(ranges[-1].low):
-                return self.search(feature, node, ranges)
-        return {"arms": [{"tests": self.tests(feature, arm), "child": self.view(arm.child)}
-                         for arm in arms]}  # fmt: skip
+        def body(place: int) -> View:
+            match diagram.steps[place]:
+                case End(answer):
+                    return {"answer": answer}
+                case Choice(feature, asks):
+                    asked = self.rules.feature[feature]
+                    return _arms(asks, lambda fork: self.question(asked, fork), end)
 
-    def switch(self, feature: Feature, arms: Iterable[Arm]) -> View:
-        """Return the view of a category split; the last arm is the default."""
-        cases = []
-        for arm in arms:
-            labels = ["-1"] if arm.missing else []
-            labels += [self.macros[feature.name, str(value)] for value in arm.values]
-            cases.append({"labels": [] if arm.rest else labels, "child": self.view(arm.child)})
-        return {"value": f"x->{self.fields[feature.name]}", "cases": cases}
+        def end(place: int) -> View:
+            return {"call": number[place]} if place in number else body(place)
 
-    def search(self, feature: Feature, split: NumericSplit, ranges: Sequence[Range]) -> View:
-        """Return the view of a split with many intervals: a table, searched by halving."""
-        kind = self.form.type(feature)
-        self.searched[kind] = self.missing(feature, "value")
-        self.tables += 1
-        number = self.tables
-        ends = [*(part.to for part in ranges), split.missing]
-        order = list(dict.fromkeys(ends))
-        cases: list[View] = [
-            {"labels": [str(i)], "child": self.view(split.children[to])}
-            for i, to in enumerate(order)
-        ]
-        cases[-1]["labels"] = []
-        return {
-            "value": f"x->{self.fields[feature.name]}", "number": number, "type": kind,
-            "cuts": [self.literal(part.high) for part in ranges if part.high is not None],
-            "ways": [str(order.index(to)) for to in ends], "way_type": _least_type(len(order)),
-            "cases": cases,
-        }  # fmt: skip
+        return [{"number": number[place], "body": body(place)} for place in own]
 
-    def tests(self, feature: Feature, arm: Arm) -> list[str]:
-        """Return the tests of which one must hold; none for the last arm."""
-        if arm.rest:
-            return []
+    def question(self, feature: Feature, fork: Fork) -> str:
+        """Return the condition that asks a fork's question about a feature."""
         value = f"x->{self.fields[feature.name]}"
-        found = [self.missing(feature, value)] if arm.missing else []
-        found += [self.between(value, part) for part in arm.ranges]
-        found += [f"{value} == {int(one)}" for one in arm.values]
-        return found if len(found) == 1 else [f"({t})" if " " in t else t for t in found]
+        match fork.asks:
+            case "nan":
+                self.asks_nan = True
+                return f"{self.ident}_missing({value})"
+            case "equal":
+                return f"{value} == {self.number(feature, fork.low)}"
+            case "below" | "from":
+                return self.side(feature, value, fork.low, below=fork.asks == "below")
+        inside = fork.asks == "within"
+        if feature.type.numeric and fork.low - 1 == self.form.least(feature):
+            self.below = self.form.type(feature)
+            return f"{self.ident}_below({value}, {self.number(feature, fork.high)})"
+        sides = (self.side(feature, value, fork.low, below=not inside),
+                 self.side(feature, value, fork.high, below=inside))  # fmt: skip
+        return f" {'&&' if inside else '||'} ".join(f"({side})" for side in sides)
 
-    def missing(self, feature: Feature, value: str) -> str:
-        """Return the test for a missing value."""
+    def side(self, feature: Feature, value: str, cut: Threshold, *, below: bool) -> str:
+        """Return the condition that a value is below a cut, or not below it.
+
+        Numbers at the end of their type, and codes, are compared with the one under the cut where
+        that one has a name or a literal and the cut has none.
+        """
         if not feature.type.numeric:
-            return f"{value} == -1"
-        if self.form.number.high:
-            return f"{value} == {self.ident.upper()}_MISSING"
-        if self.form.type(feature) == "int64_t":
-            return f"{value} == INT64_MIN"
-        return f"{self.ident}_missing({value})"
+            if cut > 0 and feature.categories and (below or cut == len(feature.categories)):
+                return f"{value} {'<=' if below else '>'} {self.number(feature, cut - 1)}"
+            if cut <= 0:
+                return f"{value} {'<' if below else '>='} {cut}"
+        elif cut - 1 == self.form.least(feature):
+            return f"{value} {'==' if below else '!='} {self.number(feature, cut - 1)}"
+        elif self.form.number.field == "float" and cut == FLOAT_END:
+            return f"{value} {'<=' if below else '>'} {self.form.literal(FLOAT_MAX)}"
+        return f"{value} {'<' if below else '>='} {self.number(feature, cut)}"
 
-    def between(self, value: str, part: Range) -> str:
-        """Return the test for an interval."""
-        found = []
-        if part.low is not None:
-            word = ">" if self.is_end(part.low) else ">="
-            found.append(f"{value} {word} {self.literal(part.low)}")
-        if part.high is not None:
-            word = "<=" if self.is_end(part.high) else "<"
-            found.append(f"{value} {word} {self.literal(part.high)}")
-        return found[0] if len(found) == 1 else f"({found[0]}) && ({found[1]})"
-
-    def is_end(self, cut: Threshold | None) -> bool:
-        """Tell whether only infinity lies above a cut, which no float literal can say."""
-        return self.form.number.field == "float" and cut == FLOAT_END
-
-    def literal(self, cut: Threshold) -> str:
-        """Return a cut as a literal."""
-        return self.form.literal(FLOAT_MAX if self.is_end(cut) else cut)
-
-
-def _least_type(count: int) -> str:
-    """Return the smallest C type that holds 0 to count - 1."""
-    return "uint8_t" if count <= 2**8 else "uint16_t" if count <= 2**16 else "int32_t"
+    def number(self, feature: Feature, value: Threshold) -> str:
+        """Return a number of a feature's type, or a code: by its name, where it has one."""
+        if feature.categories:
+            return self.macros[feature.name, feature.categories[int(value)]] if value >= 0 else "-1"
+        if feature.type.numeric and value == self.form.least(feature):
+            return f"{self.ident.upper()}_MISSING" if self.form.number.high else "INT64_MIN"
+        return self.form.literal(value)
 
 
 def _unique(names: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -302,7 +267,7 @@ def _class(number: int, label: Label) -> View:
     """Return the view of a class: a string literal, or characters where it is too long for one."""
     data = _label_text(label).encode()
     if len(data) <= LONGEST_STRING:
-        return {"number": number, "text": _string(data), "characters": []}
+        return {"number": number, "text": _string(data)}
     return {"number": number, "characters": [f"'\\x{byte:02x}'" for byte in [*data, 0]]}
 
 
@@ -333,21 +298,30 @@ def _comment(text: str) -> str:
     return re.sub(r"(?<=[*/?])(?=[*/?])", " ", plain)
 
 
-def _either(tests: Sequence[str], indent: int) -> str:
-    """Return a condition that holds where one test does, on one line if it is short."""
-    short = " || ".join(tests)
-    pad = "    " * (indent + 1)
-    return short if len(short) + len(pad) <= LINE else f"\n{pad}|| ".join(tests)
+def _arms(found: Plan, ask: Callable[[Fork], str], end: Callable[[int], View]) -> View:
+    """Return the view of a plan: the view of its end, or arms with a test each but the last."""
+    if isinstance(found, int):
+        return end(found)
+    yes, no = _arms(found.yes, ask, end), _arms(found.no, ask, end)
+    rest = no.get("arms", [{"test": "", "body": no}])
+    return {"arms": [{"test": ask(found), "body": yes}, *rest]}
 
 
-def _wrap(items: Sequence[str], indent: int, start: str = "", end: str = "") -> str:
-    """Return items between `start` and `end` as lines of a table, or one line if they are short."""
+def _labels(classes: Sequence[View]) -> View:
+    """Return the view that finds the label of class c; what is no class has the empty one."""
+    count = len(classes)
+    texts = [*(one.get("text", f"label_{i}") for i, one in enumerate(classes)), '""']
+    found = plan(range(count + 1), [count, *range(count), count])
+
+    def ask(fork: Fork) -> str:
+        return f"c {'==' if fork.asks == 'equal' else '<'} {fork.low}"
+
+    return _arms(found, ask, lambda place: {"answer": texts[place]})
+
+
+def _wrap(items: Sequence[str], indent: int) -> str:
+    """Return items as lines of a table."""
     pad = "    " * indent
-    short = pad + start + ", ".join(items) + end
-    if len(short) <= LINE:
-        return short
-    if start:
-        return f"{pad}{start}\n{_wrap(items, indent + 1)}\n{pad}{end}"
-    count = max(1, (LINE - len(pad)) // (max(map(len, items)) + 2))
+    count = (LINE - len(pad)) // (max(map(len, items)) + 2)
     lines = (", ".join(items[i : i + count]) for i in range(0, len(items), count))
     return pad + f",\n{pad}".join(lines)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
 from mbndt.emitters.base import double_cut, float32_above
 from mbndt.errors import OptionError, TargetError, nearest, shown
-from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Threshold
+from mbndt.rules import INT64_MIN, Feature, FeatureType, NumericSplit, Rules, Threshold
 from mbndt.values import to_float32
 
 
@@ -44,6 +44,8 @@ MAX_VALUE = 2**31 - 1
 MAX_SCALE = 2**31 - 1
 MAX_DIGITS = 9
 MAX_NOTES = 20
+MAX_CATEGORIES = 2**15
+FEW_CLASSES = 4
 FLOAT_MAX = 3.4028234663852886e38
 # The float after FLOAT_MAX, if there were one: as a cut, only infinity lies above it.
 FLOAT_END = 2.0**128
@@ -81,6 +83,12 @@ class Format:
                 return "int64_t"
             case _:
                 return self.number.field
+
+    def least(self, feature: Feature) -> int | None:
+        """Return the number that stands for a missing one; None where NaN does."""
+        if self.number.high:
+            return -self.number.high - 1
+        return INT64_MIN if self.type(feature) == "int64_t" else None
 
     def cut(self, feature: Feature, threshold: Threshold) -> Threshold:
         """Return c such that `x < c` on the type's numbers decides `value < threshold`.
@@ -229,6 +237,31 @@ class Format:
         if not self.number.high:
             return _rounded(rows)
         return [[round(Fraction(value) * scale)] for (value,) in rows], scale
+
+    def answers(self) -> dict[str, list[Hashable]]:
+        """Return what each function of a header answers, by leaf: numbers as literals, those of
+        probabilities with their classes and, where they are cleared first, without zeros.
+        """
+        results, leaves = self.results()[0], self.rules.leaves
+        found: dict[str, list[Hashable]] = {"leaf": [leaf.leaf for leaf in leaves]}
+        if self.rules.task == "regression":
+            return found | {"value": [self.literal(value) for (value,) in results]}
+        found["class"] = [leaf.class_index for leaf in leaves]
+        shares = [enumerate(map(self.literal, row)) for row in results]
+        dropped = self.zero if self.clears else ""
+        return found | {"proba": [tuple(one for one in row if one[1] != dropped) for row in shares]}
+
+    @property
+    def clears(self) -> bool:
+        """Tell whether all probabilities are cleared before the answer's are set: it is shorter
+        where there are many.
+        """
+        return len(self.rules.target.classes) > FEW_CLASSES
+
+    @property
+    def zero(self) -> str:
+        """Return the literal of a probability of zero."""
+        return self.literal(0 if self.number.high else 0.0)
 
     def literal(self, value: Threshold) -> str:
         """Return the shortest literal that reads back as a number of the type."""

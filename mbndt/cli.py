@@ -111,6 +111,9 @@ def compile_(
     function: Annotated[str | None, typer.Option(help="sql: the function's name")] = None,
     number: Annotated[str | None, typer.Option(help="c, onnx: double, float, …")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="c: FEATURE=K, fixed point")] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="c: say flash, stack and comparisons")
+    ] = False,
     inputs: Annotated[str | None, typer.Option(help="onnx: columns or matrix")] = None,
     format: Annotated[  # noqa: A002
         str | None, typer.Option(help="protocol: html, pdf, md or txt")
@@ -124,7 +127,7 @@ def compile_(
 ) -> None:
     """Write the rules as an artefact of a target."""
     from mbndt.checkpoint import load
-    from mbndt.emitters import emit
+    from mbndt.emitters import emitter
 
     options: dict[str, Any] = {
         "dialect": dialect, "as": as_, "table": table, "view": view, "output": output_column,
@@ -133,12 +136,14 @@ def compile_(
         "inputs": inputs, "format": format, "sheet": sheet, "paper": paper,
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value is not None}
-    artifact = emit(load(model), target, **chosen)
+    tool = emitter(target, **chosen)
+    artifact = tool.emit(load(model))
+    notes = [*artifact.notes, *(tool.report(artifact) if report else ())]
     default = None if isinstance(artifact.content, str) else Path(artifact.name + artifact.suffix)
     write(artifact.content, output or default)
     if quiet:
         return
-    for text in artifact.notes:
+    for text in notes:
         note(text)
     if default and not output:
         print(default, file=sys.stderr)

@@ -64,6 +64,7 @@ MUTATIONS = {
 
 # The same errors where numbers are narrower: floats, whole numbers of 32 bits, a matrix of doubles.
 NARROW = {
+    "matrix": {"none": {"whole": 1000}, "unseen to the wrong child": None},
     "float": {
         "none": {"cut": to_float32(LONG), "whole": 1000},
         "<= for <": {"cut": math.nextafter(to_float32(LONG), 1)},
@@ -74,7 +75,17 @@ NARROW = {
         "<= for <": {"cut": 0.26},
         "15 digits": None,
     },
-    "matrix": {"none": {"whole": 1000}, "unseen to the wrong child": None},
+    "int16": {
+        "none": {"cut": 0.25, "whole": 1000},
+        "<= for <": {"cut": 0.26},
+        "15 digits": None,
+    },
+    "int8": {
+        "none": {"cut": 2.5, "whole": 100},
+        "<= for <": {"cut": 2.6},
+        "15 digits": None,
+        "<= for < on integers": {"whole": 101},
+    },
 }
 FOR_INTEGERS = {"<= for < on integers": {"whole": 1001}, "integers compared as doubles": None}
 
@@ -83,8 +94,9 @@ FOR_INTEGERS = {"<= for < on integers": {"whole": 1001}, "integers compared as d
 @pytest.mark.parametrize("target, options", VARIANTS)
 def test_a_typical_error_is_caught(target, options, mutation):
     changes = dict(MUTATIONS)
-    for word in NARROW.keys() & set(options.values()):
-        changes |= FOR_INTEGERS | NARROW[word]
+    for word, own in NARROW.items():
+        if word in options.values():
+            changes |= FOR_INTEGERS | own
     if changes[mutation] is None:
         pytest.skip("numbers of this width can't tell")
     base = {"cut": LONG, "whole": 2**53 + 1, "missing": 0} | changes["none"]
