@@ -262,7 +262,7 @@ class Rules:
         from mbndt.interpreter import predict
         from mbndt.table import Table
 
-        return predict(self, Table.of(data))
+        return predict(self, Table.of(data, [feature.name for feature in self.used]))
 
     def refine(
         self,

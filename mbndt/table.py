@@ -13,7 +13,7 @@ import operator
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, islice
@@ -88,11 +88,12 @@ class Table:
     numbers: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, data: object) -> Table:
+    def of(cls, data: object, only: Collection[str] = ()) -> Table:
         """Take a `Table`, a pandas or polars frame, a mapping of columns, or a 2-D array.
 
-        The columns of an array are named `x0`, `x1`, … Raises `DataError` for anything else,
-        repeated names, and columns of unequal length.
+        The columns of an array are named `x0`, `x1`, … Where all of `only` are there, others may be
+        left out. Raises `DataError` for anything else, repeated names, and columns of unequal
+        length.
         """
         if isinstance(data, Table):
             return data
@@ -107,7 +108,10 @@ class Table:
             raise DataError(f"data: got {type(data).__name__}, expected a data frame,"
                             " a mapping of columns, or a 2-D array")  # fmt: skip
         _check_names(names, "data")
-        columns = {name: _array(data[key]) for name, key in zip(names, keys, strict=True)}
+        pairs = dict(zip(names, keys, strict=True))
+        # To hand out a column takes a frame longer than to route it.
+        wanted = only if only and pairs.keys() >= set(only) else names
+        columns = {name: _array(data[pairs[name]]) for name in wanted}
         lengths = {name: len(column) for name, column in columns.items()}
         rows = next(iter(lengths.values())) if lengths else len(data)  # type: ignore[arg-type]
         for name, length in lengths.items():
