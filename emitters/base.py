@@ -78,8 +78,6 @@ class Emitter(ABC):
 
     target: ClassVar[str]
     variants: ClassVar[tuple[Mapping[str, object], ...]] = ({},)
-    # Whether INT64_MIN stands for a missing integer, so that no row can hold it as a value.
-    keeps_least_integer: ClassVar[bool] = False
 
     @abstractmethod
     def emit(self, rules: Rules) -> Artifact:
@@ -101,6 +99,10 @@ class Emitter(ABC):
         target that has none.
         """
         raise OptionError(f"--report: only for target c, got {self.target}")
+
+    def unheld(self) -> tuple[int | float, ...]:
+        """Return the whole numbers that no integer, and the doubles that no float can be there."""
+        return ()
 
     def expected(self, rules: Rules, table: Table) -> Predictions:
         """Return what `run` must give: the interpreter's answers."""

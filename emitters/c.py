@@ -13,7 +13,7 @@ from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.c_numbers import FLOAT_END, FLOAT_MAX, MAX_CATEGORIES, NUMBERS, Format
 from mbndt.emitters.c_tree import Choice, Diagram, End, Fork, Plan, plan
 from mbndt.errors import OptionError, TargetError, shown
-from mbndt.rules import Feature, Label, Rules, Threshold
+from mbndt.rules import INT64_MIN, Feature, Label, Rules, Threshold
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -55,7 +55,6 @@ class C(Emitter):
     scale: Sequence[str] = ()
 
     target = "c"
-    keeps_least_integer = True
     variants = ({}, *({"number": name} for name in ("float", "int32", "int16", "int8")))
 
     def __post_init__(self) -> None:
@@ -102,6 +101,10 @@ class C(Emitter):
         command = compiler()
         _, said = call([*command, "--version"])
         return (said.splitlines() or command)[0]
+
+    def unheld(self) -> tuple[int | float, ...]:
+        """Return the least integer, which stands for missing."""
+        return (INT64_MIN,)
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by a program around the header, compiled by `$CC`, cc, gcc or clang."""

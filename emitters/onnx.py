@@ -25,6 +25,7 @@ from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, sh
 from mbndt.invariants import check_text
 from mbndt.rules import (
     INT64_MAX,
+    INT64_MIN,
     Feature,
     FeatureType,
     Label,
@@ -58,7 +59,6 @@ class Onnx(Emitter):
     prefix: str = ""
 
     target = "onnx"
-    keeps_least_integer = True
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
         {"inputs": "columns", "number": "double"},
         {"inputs": "matrix", "number": "double"},
@@ -103,6 +103,10 @@ class Onnx(Emitter):
     def engine(self) -> str:
         """Return onnxruntime's version; raises `EngineMissing`."""
         return f"onnxruntime {_onnxruntime().__version__}"
+
+    def unheld(self) -> tuple[int | float, ...]:
+        """Return the least integer, which stands for missing."""
+        return (INT64_MIN,)
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows with onnxruntime on the CPU, in batches of different sizes."""

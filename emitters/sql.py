@@ -1,4 +1,4 @@
-"""SQL: one expression, `SELECT` or view that gives each row of a table its answer, in any dialect.
+"""SQL: one expression, `SELECT`, view or function that gives each row its answer, in any dialect.
 
 All is built as sqlglot's trees, which quote names and texts by the dialect's rules. What dialects
 say differently stands in `sql_dialects`.
@@ -6,8 +6,9 @@ say differently stands in `sql_dialects`.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,10 @@ from sqlglot import exp
 from mbndt.emitters.base import Artifact, Emitter, choose, identifier, provenance_line
 from mbndt.emitters.sql_dialects import Answers, dialect, known
 from mbndt.emitters.sql_engines import ENGINES, engine
+from mbndt.emitters.sql_functions import FUNCTIONS, create_function
 from mbndt.emitters.sql_tree import Writer, column, quoted
 from mbndt.errors import OptionError, TargetError, shown
-from mbndt.rules import Rules, deep_recursion
+from mbndt.rules import Feature, Rules, TargetType, deep_recursion
 
 if TYPE_CHECKING:
     from mbndt.emitters.sql_dialects import Expr
@@ -30,20 +32,32 @@ TEXT = r"[^\0\ud800-\udfff]"
 NAME = rf'"(?:""|(?!"){TEXT})+"|(?:(?![".]){TEXT})+'
 
 
+# The forms that an option is for.
+_FORMS = {
+    "table": ("expression", "select", "view"),
+    "view": ("view",),
+    "function": ("function",),
+    "output": ("expression", "function"),
+    "prefix": ("select", "view"),
+}
+
+
 @dataclass(frozen=True)
 class Sql(Emitter):
-    """Emit SQL of a `dialect`, `as_` an expression with one `output`, a select, or a view.
+    """Emit SQL of a `dialect`, `as_` an expression or function with one `output`, a select, or a
+    view.
 
-    `table` and `view` are names, with dots between catalog, schema and table, and quotes around
-    a part that holds dots; `prefix` stands before the output names. None leaves the choice to the
-    form: table `data` (an expression: columns without a table), the view named as the rules,
-    output `label` (a regression: `value`).
+    `table`, `view` and `function` are names, with dots between catalog, schema and table, and
+    quotes around a part that holds dots; `prefix` stands before the output names. None leaves the
+    choice to the form: table `data` (an expression: columns without a table), the view or function
+    named as the rules, output `label` (a regression: `value`).
     """
 
     dialect: str = "duckdb"
     as_: str = "select"
     table: str | None = None
     view: str | None = None
+    function: str | None = None
     output: str | None = None
     prefix: str = ""
 
@@ -52,28 +66,39 @@ class Sql(Emitter):
 
     def __post_init__(self) -> None:
         choose("dialect", self.dialect, known())
-        choose("as", self.as_, ("expression", "select", "view"))
-        for option, form in (("output", "expression"), ("view", "view")):
-            if getattr(self, option) is not None and self.as_ != form:
-                raise OptionError(f"--{option}: only for --as {form}, got --as {self.as_}")
+        choose("as", self.as_, ("expression", "select", "view", "function"))
+        for option, forms in _FORMS.items():
+            if getattr(self, option) not in (None, "") and self.as_ not in forms:
+                listed = " or ".join(forms)
+                raise OptionError(f"--{option}: only for --as {listed}, got --as {self.as_}")
+        if self.as_ == "function" and self.dialect not in FUNCTIONS:
+            listed = ", ".join(FUNCTIONS)
+            raise OptionError(f"--as function: only for --dialect {listed}, got {self.dialect}")
         if not isinstance(self.prefix, str) or not re.fullmatch(f"{TEXT}*", self.prefix):
             raise OptionError(f"--prefix: got {shown(self.prefix)}, expected text")
-        if self.prefix and self.as_ == "expression":
-            raise OptionError("--prefix: not for --as expression, whose output has no name")
-        _table("table", self.table, "data")
-        _table("view", self.view, "data")
+        for option in ("table", "view", "function"):
+            _table(option, getattr(self, option), "data")
 
     def emit(self, rules: Rules) -> Artifact:
         """Return the SQL text, with a semicolon at its end unless it is an expression."""
         table = _table("table", self.table, "data")
-        bare = self.as_ == "expression" and self.table is None
+        bare = self.as_ in ("expression", "function") and self.table is None
         write = Writer(dialect(self.dialect), rules, self.prefix, None if bare else table.name)
-        _check_columns(write)
-        if self.as_ == "expression":
-            return _artifact(write, write.route(self._chosen(write)), end="")
+        # A function has all features as its parameters: rules learned anew, which may ask about
+        # others, are then called as these are.
+        _check_columns(write, rules.features if self.as_ == "function" else rules.used)
+        if self.as_ in ("expression", "function"):
+            output = self._chosen(write)
+            tree = write.route(output)
+            if self.as_ == "expression":
+                return _artifact(write, tree, end="")
+            name = _table("function", self.function, identifier(rules.name))
+            text = _layout(tree, self.dialect)
+            tree = create_function(rules, self.dialect, name, output, tree, text)
+            return _artifact(write, tree, end=";")
         _check_outputs(write)
-        cases = write.words.answers == Answers.CASES
-        tree = _select_cases(write, table) if cases else _select_join(write, table)
+        lists = write.words.answers == Answers.LISTS
+        tree = _select_lists(write, table) if lists else _select_join(write, table)
         if self.as_ == "view":
             view = _table("view", self.view, identifier(rules.name))
             tree = exp.Create(this=view, kind="VIEW", expression=tree)
@@ -91,6 +116,10 @@ class Sql(Emitter):
         """Return the name and version of the dialect's engine; raises `EngineMissing`."""
         return engine(self.dialect).version()
 
+    def unheld(self) -> tuple[int | float, ...]:
+        """Return the infinities where the dialect's columns hold none."""
+        return () if dialect(self.dialect).infinity else (-math.inf, math.inf)
+
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by running the select over a table in the dialect's engine.
 
@@ -105,8 +134,8 @@ class Sql(Emitter):
         return run(artifact, name, dialect(self.dialect), table)
 
 
-def _select_cases(write: Writer, table: exp.Table) -> Expr:
-    """Return a select that gives each output by a CASE over the leaf of a derived table.
+def _select_lists(write: Writer, table: exp.Table) -> Expr:
+    """Return a select that looks each output up in a list, by the leaf of a derived table.
 
     The union adds no row: BY NAME refuses a table with a column that is named as an output.
     """
@@ -119,8 +148,8 @@ def _select_cases(write: Writer, table: exp.Table) -> Expr:
     )
     answers = zip(*write.answers(), strict=True)
     looked_up = [
-        _named(_by_leaf(column(leaf, name), cases), output)
-        for output, cases in zip(write.outputs, answers, strict=True)
+        _named(_by_leaf(column(leaf, name), listed), output)
+        for output, listed in zip(write.outputs, answers, strict=True)
         if output != leaf
     ]
     source = exp.Subquery(this=union, alias=exp.TableAlias(this=quoted(name)))
@@ -128,8 +157,9 @@ def _select_cases(write: Writer, table: exp.Table) -> Expr:
 
 
 def _by_leaf(leaf: Expr, answers: Sequence[Expr]) -> Expr:
-    ways = [exp.If(this=exp.Literal.number(k), true=answer) for k, answer in enumerate(answers)]
-    return exp.Case(this=leaf, ifs=ways)
+    """Return a look-up in a list, which takes DuckDB half the time of a CASE, and counts from 1."""
+    place = exp.Add(this=leaf, expression=exp.Literal.number(1))
+    return exp.Bracket(this=exp.Array(expressions=list(answers)), expressions=[place], offset=1)
 
 
 def _select_join(write: Writer, table: exp.Table) -> Expr:
@@ -156,11 +186,27 @@ def _select_join(write: Writer, table: exp.Table) -> Expr:
             listed = [exp.select(*map(_named, row, write.outputs)).from_("DUAL") for row in rows]
             union = exp.union(*listed, distinct=False, copy=False) if listed[1:] else listed[0]
             source = exp.Subquery(this=union, alias=exp.TableAlias(this=quoted(answers)))
+        case Answers.TYPED:
+            source = exp.alias_(_typed_values(write, values), quoted(answers), table=True)
         case _:
             values.set("alias", alias)
             source = values
     same = exp.EQ(this=column(write.outputs[1], answers), expression=leaf)
+    select.set("settings", write.words.settings())
     return select.join(source, on=same, join_type="left", copy=False)
+
+
+def _typed_values(write: Writer, values: exp.Values) -> exp.Table:
+    """Return ClickHouse's function that gives a table of values."""
+    target = write.rules.target
+    types = {TargetType.STRING: "String", TargetType.INTEGER: "Int64", TargetType.BOOLEAN: "Bool"}
+    # A regression over whole numbers has values that are none.
+    label = types[target.type] if target.classes else "Float64"
+    kinds = [label, "Int64", *["Float64"] * len(target.classes)]
+    names = [quoted(name).sql(dialect=write.words.name) for name in write.outputs]
+    columns = ", ".join(map(" ".join, zip(names, kinds, strict=True)))
+    arguments = [exp.Literal.string(columns), *values.expressions]
+    return exp.Table(this=exp.Anonymous(this="values", expressions=arguments))
 
 
 def _lateral(leaf: Expr, name: str) -> exp.Table:
@@ -204,9 +250,13 @@ def _named(value: Expr, name: str) -> exp.Alias:
     return exp.Alias(this=value, alias=quoted(name))
 
 
-def _check_columns(write: Writer) -> None:
+def _check_columns(write: Writer, features: Iterable[Feature]) -> None:
     seen: dict[str, str] = {}
-    for feature in write.rules.used:
+    for feature in features:
+        if re.search(write.words.no_name, feature.name, re.DOTALL):
+            raise TargetError(
+                f"sql: in {write.words.name} no column can be named {shown(feature.name)}"
+            )
         twin = seen.setdefault(write.words.fold(feature.name), feature.name)
         if twin != feature.name:
             raise TargetError(
@@ -228,16 +278,27 @@ def _check_outputs(write: Writer) -> None:
         raise TargetError(f"sql: --prefix is so long that {write.words.name} cuts off what follows")
 
 
+def _check_variables(write: Writer, tree: Expr) -> None:
+    names = tree.find_all(exp.Identifier) if write.words.variables else ()
+    for name in names:
+        if "${" in name.name:
+            raise TargetError(
+                f"sql: {write.words.name} reads the name of a variable in {shown(name.name)},"
+                " whatever stands around it"
+            )
+
+
 def _artifact(write: Writer, tree: Expr, end: str) -> Artifact:
     rules = write.rules
+    _check_variables(write, tree)
     notes: tuple[str, ...] = ()
     lines = [f"{rules.name!a}. {provenance_line(rules)}"]
-    if end:
+    if write.table is not None and end:
         lines.append("A table that has a column named as an output is an error: see --prefix.")
     elif write.words.name == "sqlite" and write.table is None and rules.used:
         notes = ("SQLite takes a quoted name that is no column for a text, unless --table is set",)
-    # Without an asterisk no text can end the comment, or open one within it.
-    header = "\n   ".join([*lines, *notes]).replace("*", "\\x2a")
+    # Without an asterisk no text can end the comment, or open one within it; nor name a variable.
+    header = "\n   ".join([*lines, *notes]).replace("*", "\\x2a").replace("$", "\\x24")
     text = f"/* {header} */\n{_layout(tree, write.words.name)}{end}\n"
     return Artifact(identifier(rules.name), ".sql", text, rules, notes)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
 import sqlglot
@@ -26,9 +27,10 @@ class Answers(Enum):
     """How `select` and `view` look up what belongs to a row's leaf."""
 
     VALUES = auto()  # left join with a table of values
+    TYPED = auto()  # left join with a function that is told the types of the values
     DUAL = auto()  # left join with a union of selects from DUAL
     LATERAL = auto()  # left join with a common table expression, after a lateral one for the leaf
-    CASES = auto()  # CASE by leaf, where a join would lose the order of the rows
+    LISTS = auto()  # a list by leaf, where a join would lose the order of the rows
 
 
 def exact(name: str) -> str:
@@ -41,14 +43,47 @@ def any_case(name: str) -> str:
     return name.casefold()
 
 
+def java_case(name: str) -> str:
+    """Return a column's name as Java ignores case, for which all sorts of the letter i are one."""
+    return name.upper().casefold().replace("i\u0307", "i")
+
+
 def ascii_case(name: str) -> str:
     """Return a column's name as dialects see it that ignore case in ASCII letters only."""
     return name.encode().lower().decode()
 
 
+def mysql_case(name: str) -> str:
+    """Return a column's name as MySQL sees it, to which İ is an i without another dot."""
+    return name.replace("İ", "i").casefold()
+
+
 def first_63_bytes(name: str) -> str:
     """Return a column's name as PostgreSQL cuts it."""
     return name.encode()[:63].decode(errors="ignore")
+
+
+def plain(text: str) -> Expr:
+    """Return a text in quotes, with escapes where the dialect has them."""
+    return exp.Literal.string(text)
+
+
+def with_escapes(text: str) -> Expr:
+    """Return a text whose backslashes PostgreSQL reads alike, whatever its settings."""
+    return exp.ByteString(this=text) if "\\" in text else plain(text)
+
+
+def in_utf8mb4(text: str) -> Expr:
+    """Return a text that MySQL reads alike, whatever its settings and the connection's characters:
+    beyond ASCII as the bytes that come, and where it would be spelt with a backslash, in digits.
+    """
+    digits = "\\" in plain(text).sql(dialect="mysql")
+    if text.isascii() and not digits:
+        return plain(text)
+    spelt = exp.HexString(this=text.encode().hex().upper()) if digits else plain(text)
+    kind = exp.DataType(this=exp.DataType.Type.CHARACTER_SET, kind=exp.Var(this="utf8mb4"))
+    # The cast, as a bare literal can have the connection's collation against it in a union.
+    return exp.cast(exp.Introducer(this="_utf8mb4", expression=spelt), kind)
 
 
 def sqlite_reads(digits: str) -> float:
@@ -66,17 +101,26 @@ class Dialect:
 
     name: str = ""
     nan: str = ""  # the test for NaN, empty where no column holds one
+    nan_below: bool = False  # whether a NaN may stand below all numbers, besides above them
     digits: str = "{}"  # the spelling of a double, from digits with an exponent
     double: str = "x"  # a literal as a double, where its spelling alone gives a decimal
     reads: Callable[[str], float] | None = None  # the dialect's own reader, where it errs
     text: str = "x"  # a text column compared by code point, where its collation may fold
     word: str = "x"  # a text literal to compare with that
-    national: bool = False  # texts beyond the code page are spelt N'...'
+    literal: Callable[[str], Expr] = plain
+    variables: bool = False  # ${...} is replaced in the whole text before it is read
     true: str = "TRUE"
     false: str = "FALSE"
     fold: Callable[[str], str] = any_case
+    no_name: str = r"(?!)"  # the pattern of names that no column can have
     nesting: int = 32  # levels of CASE; a deeper tree is written as flat path conditions
     answers: Answers = Answers.VALUES
+    infinity: bool = True  # whether columns hold infinite numbers
+    setting: str = ""  # of a select that joins
+
+    def settings(self) -> list[Expr]:
+        """Return what a select that joins sets."""
+        return [_parsed(self.setting, self.name).copy()] if self.setting else []
 
     def is_nan(self, column: Expr) -> list[Expr]:
         """Return the test for NaN, none where the dialect has no NaN."""
@@ -90,8 +134,11 @@ class Dialect:
     def say(self, value: str | bool | int | float) -> Expr:
         """Return a literal that the dialect reads as exactly this value, in its own type."""
         match value:
+            case str() if self.variables and "${" in value:
+                parts = value.replace("${", "$\0{").split("\0")
+                return exp.Concat(expressions=[exp.Literal.string(part) for part in parts])
             case str():
-                return exp.National(this=value) if self.national else exp.Literal.string(value)
+                return self.literal(value)
             case bool():
                 return self._fill(self.true if value else self.false)
             case int():
@@ -155,27 +202,51 @@ _LIKE_TSQL = Dialect(
     # Every collation ignores blanks at the end; bytes don't.
     text="CAST(CAST(x AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
     word="CAST(x AS VARBINARY(MAX))",
-    national=True,
+    literal=lambda text: exp.National(this=text),  # as the code page lacks most characters
     true="CAST(1 AS BIT)",
     false="CAST(0 AS BIT)",
     nesting=9,
 )
 
+_LIKE_SPARK = Dialect(
+    nan="ISNAN(x)",
+    digits="{}D",  # old versions make a decimal of an exponent alone
+    text="CAST(x AS BINARY)",
+    word="CAST(x AS BINARY)",
+    variables=True,
+    fold=java_case,
+)
+
 _DIALECTS = {
     "athena": Dialect(nan="IS_NAN(x)"),
     "bigquery": Dialect(nan="IS_NAN(x)"),
-    "clickhouse": Dialect(nan="isNaN(x)", fold=exact),
-    "databricks": Dialect(nan="ISNAN(x)"),
+    "clickhouse": Dialect(
+        nan="isNaN(x)",
+        fold=exact,
+        answers=Answers.TYPED,  # a union of selects gets too large a plan at 1,000 leaves
+        # Else it takes the table's column where an output has the same name.
+        setting="single_join_prefer_left_table = 0",
+    ),
+    "databricks": _LIKE_SPARK,
+    "datafusion": Dialect(nan="ISNAN(x)", nan_below=True, fold=exact),
     "duckdb": Dialect(
         nan="ISNAN(x)",
         text='CAST(x AS TEXT) COLLATE "C"',  # the cast, as an ENUM takes no collation
         fold=ascii_case,
-        answers=Answers.CASES,
+        answers=Answers.LISTS,
     ),
     "fabric": _LIKE_TSQL,
     "materialize": replace(_LIKE_POSTGRES, fold=exact),
-    # Binary collations differ between MySQL and MariaDB, and some ignore blanks at the end.
-    "mysql": Dialect(text="CAST(CAST(x AS CHAR CHARACTER SET utf8mb4) AS BINARY)"),
+    "mysql": Dialect(
+        # Binary collations differ between MySQL and MariaDB, and some ignore blanks at the end.
+        text="CAST(CAST(x AS CHAR CHARACTER SET utf8mb4) AS BINARY)",
+        literal=in_utf8mb4,
+        true="1",
+        false="0",
+        fold=mysql_case,
+        no_name=r".{65}|[ \t-\r]\Z|[\U00010000-\U0010ffff]",
+        infinity=False,
+    ),
     "oracle": Dialect(
         nan="x = TO_BINARY_DOUBLE('NaN')",
         digits="{}D",
@@ -184,14 +255,20 @@ _DIALECTS = {
         fold=exact,
         answers=Answers.DUAL,
     ),
-    "postgres": replace(_LIKE_POSTGRES, text='CAST(x AS TEXT) COLLATE "C"', fold=first_63_bytes),
+    "postgres": replace(
+        _LIKE_POSTGRES,
+        text='CAST(x AS TEXT) COLLATE "C"',
+        literal=with_escapes,
+        fold=first_63_bytes,
+        no_name=r"\A(tableoid|ctid|[cx]m(in|ax))\Z",  # which are columns of every table
+    ),
     "presto": Dialect(nan="IS_NAN(x)"),
     "redshift": _LIKE_POSTGRES,
     "risingwave": replace(_LIKE_POSTGRES, fold=exact),
     "singlestore": Dialect(text="CAST(x AS BINARY)"),
     "snowflake": Dialect(nan="x = CAST('NaN' AS DOUBLE)", double="CAST(x AS DOUBLE)", fold=exact),
-    "spark": Dialect(nan="ISNAN(x)"),
-    "spark2": Dialect(nan="ISNAN(x)"),
+    "spark": _LIKE_SPARK,
+    "spark2": _LIKE_SPARK,
     "sqlite": Dialect(
         reads=sqlite_reads,
         text="x COLLATE BINARY",
@@ -208,9 +285,11 @@ _DIALECTS = {
 
 def known() -> list[str]:
     """Return the names of the dialects that can be written; sqlglot only reads DAX and PRQL."""
-    return [name.lower() for name in DIALECTS if name not in ("DAX", "PRQL")]
+    return [*(name.lower() for name in DIALECTS if name not in ("DAX", "PRQL")), "datafusion"]
 
 
 def dialect(name: str) -> Dialect:
     """Return the words of a known dialect."""
+    if name == "datafusion":
+        import_module("mbndt.emitters.sql_datafusion")
     return replace(_DIALECTS.get(name, Dialect()), name=name)

@@ -16,6 +16,11 @@ from mbndt.rules import FeatureType
 ENGINES = {
     "duckdb": "mbndt.emitters.sql_embedded:DuckDb",
     "sqlite": "mbndt.emitters.sql_embedded:Sqlite",
+    "clickhouse": "mbndt.emitters.sql_arrow:ClickHouse",
+    "datafusion": "mbndt.emitters.sql_arrow:DataFusion",
+    "spark": "mbndt.emitters.sql_arrow:Spark",
+    "postgres": "mbndt.emitters.sql_servers:Postgres",
+    "mysql": "mbndt.emitters.sql_servers:MariaDb",
 }
 
 

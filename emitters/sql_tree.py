@@ -128,8 +128,12 @@ class Writer:
         # Engines take NaN to be above all numbers; here no arm before has taken it.
         open_to_nan = last is not None and last.missing
         for part in arm.ranges:
-            above = [exp.not_(test) for test in is_nan] if open_to_nan and part.high is None else []
-            tests.append(exp.and_(*self._within(x, part), *above, copy=False))
+            ends = part.high is None or (self.words.nan_below and part.low is None)
+            numbers = [exp.not_(test.copy()) for test in is_nan] if open_to_nan and ends else []
+            bounds = [*self._within(x, part), *numbers]
+            # All numbers, in a dialect without NaN: only a missing value is left to the last arm.
+            bounds = bounds or [exp.not_(exp.Is(this=x.copy(), expression=exp.Null()))]
+            tests.append(exp.and_(*bounds, copy=False))
         if feature.type == FeatureType.BOOLEAN and arm.values:
             tests.append(one_of(x.copy(), [self.words.say(value) for value in arm.values]))
         if feature.type == FeatureType.CATEGORY:
