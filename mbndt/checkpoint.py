@@ -10,6 +10,8 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,22 +51,50 @@ def load(path: str | Path) -> Rules:
 
 
 def _rules_record(path: Path) -> bytes:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = [entry for entry in archive.infolist() if entry.filename.endswith(RECORD)]
-            if len(found) != 1:
-                raise CheckpointError(f"{path}: {len(found)} records named *{RECORD}, expected one:"
-                                      " not a model of mbndt")  # fmt: skip
-            with archive.open(found[0]) as record:
-                text = record.read(MAX_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
-            UnicodeDecodeError, ValueError) as error:  # fmt: skip
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{path}: damaged: {error}") from None
+    with _opened(path) as archive, archive.open(_rules_entry(path, archive)) as record:
+        text = record.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
         raise CheckpointError(f"{path}: rules of more than {MAX_BYTES} bytes")
     return text
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a model file; whatever a damaged one raises becomes a `CheckpointError`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except CheckpointError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+            UnicodeDecodeError, ValueError) as error:  # fmt: skip
+        raise CheckpointError(f"{path}: damaged: {str(error) or 'cut off'}") from None
+
+
+def _rules_entry(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    found = [entry for entry in archive.infolist() if entry.filename.endswith(RECORD)]
+    if len(found) != 1:
+        raise CheckpointError(f"{path}: {len(found)} records named *{RECORD}, expected one:"
+                              " not a model of mbndt")  # fmt: skip
+    if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise CheckpointError(f"{path}: damaged: an unknown method of compression")
+    return found[0]
+
+
+def with_rules(path: Path, rules: Rules) -> bytes:
+    """Return the content of a model file, or rules JSON, with other rules in the place of its own.
+
+    Raises `CheckpointError` for a damaged model file.
+    """
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            return rules.to_json().encode()
+    memory = io.BytesIO()
+    with _opened(path) as old, zipfile.ZipFile(memory, "w") as new:
+        own = _rules_entry(path, old)
+        for entry in old.infolist():
+            new.writestr(entry, rules.to_json() if entry is own else old.read(entry))
+    return memory.getvalue()
 
 
 def save(model: Model, path: str | Path) -> None:
@@ -98,7 +128,6 @@ def _plain(model: Model) -> dict[str, Any]:
         "settings": asdict(model.settings),
         "weights": {} if network is None else _tensors(network),
         "encoder": [_column(c) for c in (model.encoder.columns if model.encoder else ())],
-        "rules": model.rules.to_json(),
         "history": list(model.history),
         "held_out": dict(model.held_out),
         "moved": model.moved,

@@ -74,7 +74,7 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     """
     known = sorted(choices)
     close = [choice for choice in known if choice.casefold() == word.casefold()]
-    close = close or difflib.get_close_matches(word, known, n=1)
+    close = close or difflib.get_close_matches(word[:60], known, n=1)
     if close:
         return f"; did you mean {shown(close[0])}?"
     listed = ", ".join(shown(choice) for choice in known[:12])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from mbndt.errors import RulesError, nearest, shown
 from mbndt.rules import (
@@ -30,7 +31,7 @@ def check_text(text: object, where: str, *, empty: bool = False) -> str:
         raise RulesError(f"{where}: got {shown(text)}, expected text")
     if not text and not empty:
         raise RulesError(f"{where}: got an empty text, expected at least one character")
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    if re.search("[\0\ud800-\udfff]", text):
         raise RulesError(f"{where}: got {shown(text)}, expected text without NUL or surrogates")
     return text
 

@@ -92,7 +92,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Leaf:
-    """An end node: class probabilities, or one number for a regression, and training counts."""
+    """An end node: class probabilities, or one number for a regression, and training counts.
+
+    A value of -0.0 becomes 0.0, as not every target has both.
+    """
 
     leaf: int
     value: tuple[float, ...] | float
@@ -100,6 +103,13 @@ class Leaf:
     n: int | None = None
     mean: float | None = None
     std: float | None = None
+
+    def __post_init__(self) -> None:
+        value = self.value
+        if isinstance(value, tuple) and 0.0 in value:
+            object.__setattr__(self, "value", tuple(0.0 if p == 0 else p for p in value))
+        elif isinstance(value, float) and value == 0:
+            object.__setattr__(self, "value", 0.0)
 
     @property
     def class_index(self) -> int:

@@ -2,7 +2,8 @@
 
 The reader refuses unknown and repeated keys, non-finite numbers, `1.0` where an integer is asked
 and everything that `Rules` itself refuses, and says where. Limits: `MAX_BYTES` of text,
-`rules.MAX_DEPTH` splits on a path, `rules.MAX_NODES` nodes.
+`MAX_PARTS` values, `rules.MAX_DEPTH` splits on a path, `rules.MAX_NODES` nodes, and a provenance
+nested `MAX_NESTING` deep.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ from mbndt.rules import (
 
 FORMAT, VERSION = "mbndt-rules", 1
 MAX_BYTES = 64 * 2**20
+# A value of two bytes takes some hundred in memory.
+MAX_PARTS = 5_000_000
+MAX_NESTING = 100
 
 Obj = dict[str, Any]
 E = TypeVar("E", FeatureType, TargetType)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Number:
     """A JSON number with a fraction or an exponent, as it is written."""
 
@@ -62,6 +66,8 @@ def read(text: str | bytes) -> Rules:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
+        if (parts := sum(map(text.count, ",[{"))) > MAX_PARTS:
+            raise RulesError(f"rules: {parts} values, expected at most {MAX_PARTS}")
         with deep_recursion():
             document = json.loads(
                 text,
@@ -257,7 +263,7 @@ def _object(
     known = required | (optional or set())
     for key in item:
         if key not in known:
-            raise RulesError(f"{path}: unknown key {shown(key)}{nearest(key, known)}")
+            raise RulesError(f"{path}: unknown key {shown(key)}{nearest(key[:60], known)}")
     for key in sorted(required - item.keys()):
         raise RulesError(f"{path}: the key {shown(key)} is lacking")
     return item
@@ -276,7 +282,7 @@ def _texts(obj: Obj, path: str, keys: tuple[str, ...]) -> dict[str, str]:
 def _choice(kind: type[E], item: object, path: str) -> E:
     if not isinstance(item, str) or item not in list(kind):
         known = [choice.value for choice in kind]
-        raise RulesError(f"{path}: got {shown(item)}{nearest(str(item), known)}")
+        raise RulesError(f"{path}: got {shown(item)}{nearest(str(item)[:60], known)}")
     return kind(item)
 
 
@@ -313,21 +319,28 @@ def _exact(item: object, path: str) -> Threshold:
     return number if math.ceil(exact) == math.ceil(number) else math.ceil(exact)
 
 
-def _plain(item: object, path: str) -> object:
+def _plain(item: object, path: str, nesting: int = MAX_NESTING) -> object:
     """Return plain JSON values, each number finite and each text legal."""
+    if nesting < 0:
+        raise RulesError(f"{path[:60]}…: nested deeper than {MAX_NESTING}")
     match item:
         case _Number():
             return _float(item, path)
         case str():
             return check_text(item, path, empty=True)
         case list():
-            return [_plain(part, f"{path}[{i}]") for i, part in enumerate(item)]
+            return [_plain(part, f"{path}[{i}]", nesting - 1) for i, part in enumerate(item)]
         case dict():
             return {
-                check_text(key, path, empty=True): _plain(part, f"{path}.{key}")
+                check_text(key, path, empty=True): _plain(part, _member(path, key), nesting - 1)
                 for key, part in item.items()
             }
     return item
+
+
+def _member(path: str, key: str) -> str:
+    """Return the path of an object's member; a key that is no plain word stands in quotes."""
+    return f"{path}.{key}" if key.isidentifier() and len(key) <= 60 else f"{path}[{shown(key)}]"
 
 
 def _present(item: Target | Feature) -> Obj:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
-from mbndt.emitters import TARGETS, emitter, emitter_class
+from mbndt.emitters import TARGETS, Artifact, Emitter, emitter, emitter_class
+from mbndt.emitters.base import float32_above
 from mbndt.errors import EngineFailed, EngineMissing, OptionError, TargetError, shown
 from mbndt.interpreter import Predictions, branches, leaf_ids
 from mbndt.rules import (
     INT64_MAX,
-    INT64_MIN,
     Feature,
     FeatureType,
     Leaf,
@@ -31,7 +32,6 @@ from mbndt.rules import (
     Threshold,
 )
 from mbndt.table import Table
-from mbndt.values import to_float32
 
 SIDES = (-math.inf, math.inf)
 
@@ -97,58 +97,77 @@ def check(
 ) -> Check:
     """Run one target with one set of options on the tables and compare it with the interpreter."""
     tool = emitter(target, **options)
+    found = Check(target, options, "agrees")
     try:
-        engine = tool.engine()
-        artifact = tool.emit(rules)
+        found = replace(found, engine=tool.engine())
+        try:
+            artifact = tool.emit(rules)
+        except TargetError as error:
+            return Check(target, options, "refused", note=str(error))
+        for table in tables:
+            found = _compared(found, rules, tool, artifact, table)
     except EngineMissing as error:
         return Check(target, options, "not run", note=str(error))
-    except TargetError as error:
-        return Check(target, options, "refused", note=str(error))
-    compared, differing, skipped = 0, 0, 0
-    first = None
-    for table in tables:
-        if tool.keeps_least_integer:
-            least = _holds_least_integer(rules, table)
-            skipped += int(least.sum())
-            table = table.take(~least) if least.any() else table
-        try:
-            expected, got = tool.expected(rules, table), tool.run(artifact, table)
-            wrong = differences(expected, got)
-        except Exception as error:  # whatever an engine raises, the target has failed
-            note = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-            return Check(target, options, "failed", engine, compared, differing, first, note)
-        compared += table.rows
-        differing += int(wrong.sum())
-        if first is None and wrong.any():
-            first = _first_difference(rules, table, expected, got, int(np.argmax(wrong)))
-    note = f"{skipped} rows left out, as -2^63 stands for missing there" if skipped else ""
-    outcome: Literal["agrees", "differs"] = "differs" if differing else "agrees"
-    return Check(target, options, outcome, engine, compared, differing, first, note)
+    except Exception as error:  # whatever an engine raises, the target has failed
+        note = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+        return replace(found, outcome="failed", note=note)
+    return found
 
 
-def _holds_least_integer(rules: Rules, table: Table) -> npt.NDArray[np.bool_]:
+def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, table: Table) -> Check:
+    """Return what was found so far with the rows of one more table."""
+    note = found.note
+    table, left_out = holdable(rules, tool, table)
+    if left_out:
+        listed = ", ".join(map(str, tool.unheld()))
+        note = f"{left_out} rows of {table.source} left out: no value can be {listed} there"
+    expected, got = tool.expected(rules, table), tool.run(artifact, table)
+    wrong = differences(expected, got)
+    first = found.first
+    if first is None and wrong.any():
+        first = _first_difference(rules, table, expected, got, int(np.argmax(wrong)))
+    return replace(
+        found, outcome="agrees" if first is None else "differs", rows=found.rows + table.rows,
+        mismatches=found.mismatches + int(wrong.sum()), first=first, note=note,
+    )  # fmt: skip
+
+
+def holdable(rules: Rules, tool: Emitter, table: Table) -> tuple[Table, int]:
+    """Return the rows that a target's inputs can hold, and the number of the others."""
     found = np.zeros(table.rows, np.bool_)
     for feature in rules.used:
-        if feature.type == FeatureType.INTEGER:
-            column = table.typed(feature)
-            found |= (column.values == INT64_MIN) & ~column.missing
-    return found
+        whole = feature.type == FeatureType.INTEGER
+        unheld = [x for x in tool.unheld() if isinstance(x, int) == whole]
+        if unheld and feature.type.numeric:
+            # A float32 feature comes as the double before it is rounded.
+            kind = feature.type if whole else FeatureType.FLOAT64
+            column = table.typed(replace(feature, type=kind))
+            found |= np.isin(column.values, unheld) & ~column.missing
+    return (table.take(~found) if found.any() else table), int(found.sum())
 
 
 def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_]:
     """Tell for each row [n] whether leaf, label with its type, or a probability's bits differ.
 
-    Raises `EngineFailed` where the numbers of rows differ.
+    Raises `EngineFailed` where the numbers of rows or classes differ.
     """
     if not len(got.leaf) == len(got.prediction) == len(expected.leaf):
         raise EngineFailed(f"{len(got.leaf)} answers, expected {len(expected.leaf)}")
     wrong: npt.NDArray[np.bool_] = got.leaf != expected.leaf
+    # By their text, which tells types and -0.0 from 0.0.
     labels = zip(got.prediction, expected.prediction, strict=True)
-    wrong |= np.fromiter((type(a) is not type(b) or a != b for a, b in labels), np.bool_)
+    wrong |= np.fromiter((repr(a) != repr(b) for a, b in labels), np.bool_)
     if expected.probabilities is not None:
         if got.probabilities is None:
             raise EngineFailed("no probabilities")
-        wrong |= np.any(got.probabilities != expected.probabilities, axis=1)
+        if got.probabilities.shape != expected.probabilities.shape:
+            raise EngineFailed(f"probabilities of shape {got.probabilities.shape},"
+                               f" expected {expected.probabilities.shape}")  # fmt: skip
+        bits = [
+            np.ascontiguousarray(p).view(np.int64)
+            for p in (got.probabilities, expected.probabilities)
+        ]
+        wrong |= np.any(bits[0] != bits[1], axis=1)
     return wrong
 
 
@@ -156,8 +175,10 @@ def _first_difference(
     rules: Rules, table: Table, expected: Predictions, got: Predictions, at: int
 ) -> dict[str, str]:
     row = next(iter(table.take(np.array([at])).records(rules.used)), {})
+    number = at + 1 if table.numbers is None else int(table.numbers[at])
+    cells = ", ".join(f"{shown(name)}: {shown(value)}" for name, value in row.items())
     return {
-        "row": ", ".join(f"{shown(name)}: {shown(value)}" for name, value in row.items()),
+        "row": f"{table.source}, row {number}: {cells}",
         "expected": _answer(expected, at),
         "got": _answer(got, at),
     }
@@ -174,7 +195,8 @@ def boundary_rows(rules: Rules, rows: int, seed: int = 0) -> Table:
     """Return at least `rows` rows that visit every reachable branch at its ends.
 
     At each split that some input reaches, one row for each value that is special there, other
-    features drawn from the values that lead to this split; then random mixes of special values.
+    features drawn from the values that lead to this split; one row for each leaf that some input
+    reaches; then random mixes of special values.
     """
     draw = random.Random(seed)
     pools: Pools = {
@@ -186,7 +208,7 @@ def boundary_rows(rules: Rules, rows: int, seed: int = 0) -> Table:
     columns: dict[str, list[object]] = {
         feature.name: [row.get(feature.name) for row in found] for feature in rules.features
     }
-    return Table.of(columns) if columns else Table({}, len(found))
+    return Table(Table.of(columns).columns, len(found), source="boundary rows")
 
 
 def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator[dict[str, object]]:
@@ -194,6 +216,8 @@ def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator
     while work:
         node, pools = work.pop()
         if isinstance(node, Leaf):
+            # A leaf between no thresholds of its own split would be met by chance only.
+            yield {name: draw.choice(pool) for name, pool in pools.items()}
             continue
         feature = rules.feature[node.feature]
         own = node.thresholds if isinstance(node, NumericSplit) else ()
@@ -245,10 +269,10 @@ def _category_specials(feature: Feature) -> list[str]:
 
 def _float32_ends(t: float) -> list[float]:
     """Return the float32 numbers around t and the doubles between them where rounding turns."""
-    near = to_float32(t)
-    if math.isinf(near):
-        return [math.copysign(3.4028235677973366e38, near)]
+    near = np.float32(float32_above(t))
     with np.errstate(over="ignore", under="ignore"):
-        below, above = (float(np.nextafter(np.float32(near), np.float32(x))) for x in SIDES)
-    middles = [(side + near) / 2 for side in (below, above) if math.isfinite(side)]
-    return [below, near, above, *middles]
+        below, above = (float(np.nextafter(near, np.float32(side))) for side in SIDES)
+    ends = [below, float(near), above]
+    # Numbers round to infinity as if it were the next power of two.
+    whole = [math.copysign(2.0**128, x) if math.isinf(x) else x for x in ends]
+    return [*ends, *((low + high) / 2 for low, high in pairwise(whole))]

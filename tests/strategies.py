@@ -3,6 +3,7 @@
 import itertools
 import math
 
+from hostile import HOSTILE_TEXTS
 from hypothesis import strategies as st
 
 from mbndt.rules import (
@@ -20,17 +21,6 @@ from mbndt.rules import (
     TargetType,
 )  # fmt: skip
 
-HOSTILE_TEXTS = [
-    "'", '"', "''", '"""', "`", "\\", "\\'", "/*", "*/", "//", "--", "; DROP TABLE data; --", "#",
-    "{{ x }}", "{% raw %}", "%s", "??/", "??=", "\n", "a\nb", "\r\n", "\t", "\x01", "\x7f",
-    "\x85", "\u2028", "\u202e", "\ufeff", "é", "é", "É", "ß", "SS", "ı", "İ", "𝔘", "😀", "select",
-    "null", "NULL", "None", "nan", "NaN", "inf", "-inf", "true", "false", "0", "1", "-1", "1.0",
-    " ", " a", "a ", "a", "A", "b", "x", "leaf", "prediction", "label", "probability_0",
-    "probabilities", "value", "row", "data", "int", "class", "def", "<script>alert(1)</script>",
-    "a|b", "missing", "not listed", "go to step 2", "below 9", "a" * 70, "a" * 70 + "b", "$1",
-    ":x", "?", "@x", "a.b", "a,b", "a=b", "=1+1", 'R"(', "\\u0041", "\\x41", "é9", "e9", "&amp;",
-    "<b>",
-]  # fmt: skip
 PLAIN_TEXTS = ["low", "middle", "high", "very high", "none", "other"]
 PLAIN_NAMES = ["age", "heart rate", "lactate", "on oxygen", "alertness", "ward", "day", "dose"]
 
@@ -59,43 +49,69 @@ def texts(hostile: bool) -> st.SearchStrategy[str]:
     """Draw names and values; hostile ones hold what breaks out of some language's quotes."""
     if not hostile:
         return st.sampled_from(PLAIN_TEXTS)
+    one = st.sampled_from(HOSTILE_TEXTS)
     drawn = st.text(
         st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12
     )
-    return st.one_of(st.sampled_from(HOSTILE_TEXTS), drawn)
+    return st.one_of(one, st.lists(one, min_size=2, max_size=3).map("".join), drawn)
+
+
+def twins(found: list[str]) -> list[str]:
+    """Return texts with one more that differs from the first in case alone, if any does."""
+    return list(dict.fromkeys([*found, found[0].swapcase()]))
+
+
+def several(texts: st.SearchStrategy[str], hostile: bool, **size: int) -> st.SearchStrategy:
+    """Draw different texts, hostile ones also as twins."""
+    found = st.lists(texts, unique=True, **size)
+    return found | found.map(twins) if hostile and size.get("min_size") else found
+
+
+def remarks(hostile: bool) -> st.SearchStrategy[str]:
+    """Draw a label, unit or description, often none."""
+    return st.just("") | st.sampled_from(["%", "mg/L"]) | texts(hostile)
 
 
 @st.composite
-def features(draw: st.DrawFn, hostile: bool, kinds: list[FeatureType]) -> tuple[Feature, ...]:
-    """Draw one to five features with different names."""
+def features(
+    draw: st.DrawFn, hostile: bool, kinds: list[FeatureType], most: int = 5
+) -> tuple[Feature, ...]:
+    """Draw one to `most` features (of hostile names one more) with different names."""
     names = texts(True) if hostile else st.sampled_from(PLAIN_NAMES)
     found = []
-    for name in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
+    for name in draw(several(names, hostile, min_size=1, max_size=most)):
         kind = draw(st.sampled_from(kinds))
         categories: list[str] = []
         if kind == FeatureType.CATEGORY:
-            categories = draw(st.lists(texts(hostile), min_size=1, max_size=6, unique=True))
-        label, unit = (draw(st.sampled_from(["", "%", "mg/L", *HOSTILE_TEXTS[:20]])) for _ in "lu")
-        found.append(Feature(name, kind, tuple(categories), label, unit))
+            categories = draw(several(texts(hostile), hostile, min_size=1, max_size=6))
+        label, unit, description = (draw(remarks(hostile)) for _ in range(3))
+        found.append(Feature(name, kind, tuple(categories), label, unit, description))
     return tuple(found)
 
 
 @st.composite
 def targets(draw: st.DrawFn, hostile: bool, taken: set[str]) -> Target:
-    """Draw a target: a regression, or one to four classes of text, integers or booleans."""
+    """Draw a target: a regression, or one to a dozen classes of text, integers or booleans."""
     names = texts(True) if hostile else st.just("outcome")
     name = draw(names.filter(lambda text: text not in taken))
     kind = draw(st.sampled_from(list(TargetType)))
-    size = {"min_size": 1, "max_size": 4, "unique": True}
+    size = {"min_size": 1, "max_size": draw(st.sampled_from([4, 4, 12]))}
     classes: list[str] | list[int] | list[bool] = []
     match kind:
         case TargetType.STRING:
-            classes = draw(st.lists(texts(hostile), **size))
-        case TargetType.INTEGER:
-            classes = draw(st.lists(st.integers(INT64_MIN, INT64_MAX), **size))
+            classes = draw(several(texts(hostile), hostile, **size))
+        case TargetType.INTEGER if draw(st.integers(0, 4)):  # else a regression of whole numbers
+            classes = draw(st.lists(st.integers(INT64_MIN, INT64_MAX), unique=True, **size))
         case TargetType.BOOLEAN:
             classes = draw(st.lists(st.booleans(), min_size=1, max_size=2, unique=True))
-    return Target(name, kind, tuple(classes))
+    return Target(name, kind, tuple(classes), draw(remarks(hostile)), draw(remarks(hostile)))
+
+
+def provenances(hostile: bool) -> st.SearchStrategy[dict[str, object]]:
+    """Draw plain JSON values under some names."""
+    value = st.none() | st.booleans() | st.integers(-9, 9) | finite | texts(hostile)
+    some = st.lists(value, max_size=2) | st.dictionaries(texts(hostile), value, max_size=2)
+    return st.just({}) | st.dictionaries(texts(hostile), value | some, max_size=3)
 
 
 @st.composite
@@ -105,9 +121,10 @@ def rule_trees(
     depth: int = 4,
     hostile: bool = False,
     kinds: tuple[FeatureType, ...] = tuple(FeatureType),
+    most: int = 5,
 ) -> Rules:
-    """Draw rules of at most `depth` over features of the given kinds."""
-    inputs = draw(features(hostile, list(kinds)))
+    """Draw rules of at most `depth` over at most `most` features of the given kinds."""
+    inputs = draw(features(hostile, list(kinds), most))
     target = draw(targets(hostile, {feature.name for feature in inputs}))
     ids = itertools.count()
 
@@ -171,7 +188,7 @@ def rule_trees(
         return tuple(node(level - 1) for _ in range(count))
 
     name = draw(texts(True)) if hostile else "drawn rules"
-    return Rules(name, target, inputs, node(depth))
+    return Rules(name, target, inputs, node(depth), draw(provenances(hostile)))
 
 
 def chain(depth: int, name: str = "deep") -> Rules:

@@ -43,7 +43,7 @@ def test_torch_reads_weights_encoder_settings_and_figures_without_pickles(model,
     assert found["settings"]["branching"] == model.settings.branching
     assert found["held_out"] == model.held_out
     assert found["history"] == list(model.history)
-    assert found["rules"] == model.rules.to_json()
+    assert "rules" not in found  # they stand in a record of their own, once
 
 
 def test_the_name_of_the_file_leaves_no_trace(model, path, tmp_path):

@@ -1,17 +1,34 @@
 """Boundary rows reach every branch at its ends, and mismatches are counted and shown."""
 
+import json
 import math
+import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from strategies import chain, regression, rule_trees, single_leaf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reaching import demands, visits
+from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
 from mbndt.emitters import TARGETS, emitter_class
 from mbndt.emitters.python import Python
 from mbndt.errors import EngineMissing, OptionError, TargetError
-from mbndt.interpreter import leaf_ids
-from mbndt.rules import Feature, FeatureType
+from mbndt.interpreter import leaf_ids, leaf_of
+from mbndt.report import checks_json, print_checks
+from mbndt.rules import (
+    Feature,
+    FeatureType,
+    Group,
+    Interval,
+    Leaf,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Target,
+    TargetType,
+)
 from mbndt.table import Table
 from mbndt.verify import boundary_rows, special_values, verify
 
@@ -31,17 +48,96 @@ def test_rows_reach_the_bottom_of_a_deep_tree():
     assert set(leaf_ids(rules, boundary_rows(rules, 1))) == set(range(51))
 
 
-@given(rule_trees(hostile=True))
-def test_no_random_row_finds_a_leaf_that_boundary_rows_miss(rules):
-    reached = set(leaf_ids(rules, boundary_rows(rules, 1)))
-    draw = np.random.default_rng(0)
-    pools = {
-        feature.name: special_values(feature, rules.thresholds(feature)) for feature in rules.used
-    }
-    rows = {
-        name: [pool[i] for i in draw.integers(0, len(pool), 300)] for name, pool in pools.items()
-    }
-    assert not rows or set(leaf_ids(rules, Table.of(rows))) <= reached
+def lacking(rules: Rules) -> tuple[set, set]:
+    """Return which leaves, and which values at which split, boundary rows should meet and don't."""
+    rows = list(boundary_rows(rules, 1).records(rules.features))
+    leaves, met = demands(rules)
+    found, seen = visits(rules, rows)
+    assert found == {leaf_of(rules, row) for row in rows}
+    assert found <= leaves
+    return leaves - found, met - seen
+
+
+ALONE = [rule_trees(depth=4, most=1, kinds=(kind,)) for kind in FeatureType]
+
+
+@settings(max_examples=150)
+@given(st.one_of(rule_trees(hostile=True, depth=5), rule_trees(depth=5, most=2), *ALONE))
+def test_rows_meet_every_leaf_end_ulp_category_and_gap_that_a_row_can_meet(rules):
+    assert lacking(rules) == (set(), set())
+
+
+def test_rows_meet_leaves_that_lie_between_no_thresholds_of_their_own_split():
+    kinds = tuple(f"c{i}" for i in range(30))
+    leaves = iter([Leaf(i, float(i)) for i in range(61)])
+    halves = (Interval(12.0, 0), Interval(None, 1))
+    low = [NumericSplit("x", halves, 1, (next(leaves), next(leaves))) for _ in kinds]
+    groups = tuple(Group((kind,), i) for i, kind in enumerate(kinds))
+    inner = SetSplit("c", groups, 0, tuple(low), 0)
+    ends = [(10.5, 1), (11.5, 0), (13.0, 1), *((float(t), 0) for t in range(14, 300)), (None, 0)]
+    parts = tuple(Interval(t, to) for t, to in ends)
+    root = NumericSplit("x", parts, 1, (inner, next(leaves)))
+    inputs = (Feature("x", FeatureType.FLOAT64), Feature("c", FeatureType.CATEGORY, kinds))
+    rules = Rules("between", Target("y", TargetType.FLOAT64), inputs, root)
+    assert lacking(rules) == (set(), set())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_meet_everything_down_a_chain_that_asks_three_features_again_and_again(seed):
+    rules = narrowing(50, random.Random(seed))
+    assert demands(rules)[0] == set(range(51))
+    assert lacking(rules) == (set(), set())
+
+
+def narrowing(depth: int, draw: random.Random) -> Rules:
+    """Return a chain that halves what is left of a double, a float32 or an integer each time."""
+    kinds = (FeatureType.FLOAT64, FeatureType.FLOAT32, FeatureType.INTEGER)
+    left = {"float64": (-1e300, 1e300), "float32": (-9.0, 9.0), "integer": (-(2**62), 2**62)}
+    splits, end = [], draw.randrange(depth)
+    for level in range(depth):
+        name = draw.choice(kinds)
+        low, high = left[name]
+        cut = (low + high) // 2 if name == "integer" else low / 2 + high / 2
+        up = draw.random() < 0.5
+        left[name] = (cut, high) if up else (low, cut)
+        splits.append((name, cut, up, level == end))
+    node: Leaf | NumericSplit = Leaf(0, 1.0)
+    for name, cut, up, gap in reversed(splits):
+        # The end that the chain leaves is on either side; a gap goes down the chain until `end`.
+        to = 0 if gap else 1
+        parts = (Interval(cut, 0 if up else 1), Interval(None, 1 if up else 0))
+        node = NumericSplit(name, parts, to, (Leaf(0, 0.5), node))
+    inputs = tuple(Feature(kind.value, kind) for kind in kinds)
+    return Rules("narrow", Target("y", TargetType.FLOAT64), inputs, numbered(node))
+
+
+def numbered(root: Leaf | NumericSplit) -> Leaf | NumericSplit:
+    """Return a chain with its leaves counted from left to right."""
+    splits, node = [], root
+    while not isinstance(node, Leaf):
+        splits.append(node)
+        node = node.children[1]
+    found: Leaf | NumericSplit = Leaf(len(splits), 1.0)
+    for i, split in reversed(list(enumerate(splits))):
+        found = replace(split, children=(Leaf(i, 0.5), found))
+    return found
+
+
+@pytest.mark.parametrize("rules", [chain(50), many_intervals(), regression(), single_leaf()])
+def test_rows_meet_everything_of_rules_at_the_limits(rules):
+    assert lacking(rules) == (set(), set())
+
+
+LAST = 3.4028234663852886e38  # of the float32 numbers
+TURNS = [0.1, LAST, -LAST, 3.40282351e38, -3.5e38, 1e300, 5e-324, -1e-46, 0.0, 2.225073858507e-311]
+
+
+@pytest.mark.parametrize("t", TURNS)
+def test_rows_meet_both_sides_of_where_a_float32_turns(t):
+    node = NumericSplit("x", (Interval(t, 0), Interval(None, 1)), 0, (Leaf(0, 0.0), Leaf(1, 1.0)))
+    feature = Feature("x", FeatureType.FLOAT32)
+    rules = Rules("ends", Target("y", TargetType.FLOAT64), (feature,), node)
+    assert lacking(rules) == (set(), set())
 
 
 def test_float32_values_meet_the_points_where_rounding_turns():
@@ -122,14 +218,72 @@ def test_rows_with_the_integer_that_stands_for_missing_are_left_out_and_told(tar
     for check in verify(rules, table, targets=[target], rows=10):
         if check.outcome != "refused":
             assert check.outcome == "agrees", check
-            assert check.note.startswith("1 rows left out")
+            assert check.note.startswith("1 rows of data left out")
 
 
 def test_data_rows_are_compared_too(example):
-    table = Table.of({"respiratory rate": [1], "lactate": [2], "on oxygen": [1], "AVPU": ["x"]})
     (alone,) = verify(example, targets=["python"], rows=10)
-    (both,) = verify(example, table, targets=["python"], rows=10)
+    (both,) = verify(example, ONE_ROW, targets=["python"], rows=10)
     assert both.rows == alone.rows + 1
+
+
+ONE_ROW = Table.of({"respiratory rate": [1], "lactate": [2], "on oxygen": [1], "AVPU": ["x"]})
+
+
+def test_the_first_differing_row_is_told_with_its_place_in_print_and_json(
+    example, monkeypatch, capsys
+):
+    run = Python.run
+
+    def wrong(self, artifact, table):
+        found = run(self, artifact, table)
+        if table.rows == 1:
+            found.leaf[0] += 1
+        return found
+
+    monkeypatch.setattr(Python, "run", wrong)
+    checks = verify(example, ONE_ROW, targets=["python"], rows=10)
+    expected = leaf_ids(example, ONE_ROW)[0]
+    print_checks(checks)
+    out = capsys.readouterr().out
+    assert "python: row: data, row 1: 'respiratory rate': 1, 'lactate': 2" in out
+    assert f"python: expected: leaf {expected}," in out
+    assert f"python: got: leaf {expected + 1}," in out
+    (check,) = json.loads(checks_json(checks, example))["checks"]
+    assert (check["outcome"], check["mismatches"]) == ("differs", 1)
+    assert check["first"]["row"].startswith("data, row 1: ")
+
+
+def test_an_emitter_that_breaks_is_a_failure_of_its_target_alone(example, monkeypatch):
+    def broken(self, rules):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(Python, "emit", broken)
+    first, second = verify(example, targets=["python", "protocol"], rows=1)[:2]
+    assert (first.outcome, first.note) == ("failed", "RecursionError: too deep")
+    assert second.outcome == "agrees"
+
+
+def test_an_engine_found_missing_when_it_is_run_was_not_run(example, monkeypatch):
+    def no_engine(self, artifact, table):
+        raise EngineMissing("gone")
+
+    monkeypatch.setattr(Python, "run", no_engine)
+    (check,) = verify(example, targets=["python"], rows=1)
+    assert (check.outcome, check.engine, check.note) == ("not run", None, "gone")
+
+
+def test_one_probability_for_all_classes_is_a_failure(example, monkeypatch):
+    run = Python.run
+
+    def narrow(self, artifact, table):
+        found = run(self, artifact, table)
+        return replace(found, probabilities=found.probabilities[:, :1])
+
+    monkeypatch.setattr(Python, "run", narrow)
+    (check,) = verify(example, targets=["python"], rows=1)
+    assert check.outcome == "failed"
+    assert "shape" in check.note
 
 
 def test_every_target_names_its_variants():
