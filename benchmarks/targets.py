@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table as Grid
 
-
 TREES = ("breast cancer, depth 4", "digits, depth 8")
 
 
