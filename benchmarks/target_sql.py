@@ -1,6 +1,7 @@
 """How fast the SQL target runs in DuckDB, beside orbital's SQL for the same tree, and a bare scan.
 
-The trees are scikit-learn's; the rows are drawn evenly within each feature's range. orbital is no requirement of this project: `pip install orbital`.
+The trees are scikit-learn's; the rows are drawn evenly within each feature's range. orbital is no
+requirement of this project: `pip install orbital`.
 """
 
 from __future__ import annotations
