@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,13 @@ import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.timing import show, speed
 from mbndt import Rules
-from mbndt.emitters import emit
-from mbndt.emitters.c_report import cores, measure
+from mbndt.emitters import c_report, emit
 
 ROUNDS = 301
 ROWS = 1024
 SETS = {"breast cancer, depth 4": (load_breast_cancer, 4), "digits, depth 8": (load_digits, 8)}
-COLUMNS = ("tree", "figure", "ours", "peer", "its", "ratio")
 
 START = """
 #include <stdint.h>
@@ -92,14 +92,14 @@ CALLS = {
 PEERS = {"class, float": "emlearn", "class, double": "m2cgen", "probabilities, double": "m2cgen"}
 
 
-def rows() -> list[tuple[str, ...]]:
-    """Return the figures, one tuple a line as `COLUMNS` names them."""
-    found = []
+def measure() -> Iterator[dict[str, Any]]:
+    """Yield a record for each tree, figure and peer: our figure, its, and how many times as fast,
+    or as small, ours is.
+    """
     for title, (load, depth) in SETS.items():
         X, y = load(return_X_y=True)  # noqa: N806
-        found += [(title, *line) for line in speeds(fitted(X, y, depth), X)]
-        found += [(title, *line) for line in flash(X, y, depth)]
-    return found
+        for record in (*speeds(fitted(X, y, depth), X), *flash(X, y, depth)):
+            yield {"tree": title, **record}
 
 
 def fitted(X: Any, y: Any, depth: int) -> Any:  # noqa: N803
@@ -107,17 +107,13 @@ def fitted(X: Any, y: Any, depth: int) -> Any:  # noqa: N803
     return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
 
 
-def speeds(tree: Any, X: npt.NDArray[np.float64]) -> list[tuple[str, ...]]:  # noqa: N803
-    """Return lines of nanoseconds a row at gcc -O2: medians of rounds in which all take turns, and
-    of the ratios within a round.
-    """
+def speeds(tree: Any, X: npt.NDArray[np.float64]) -> Iterator[dict[str, Any]]:  # noqa: N803
+    """Yield records of nanoseconds a row at gcc -O2: medians of rounds in which all take turns."""
     spent = dict(zip(CALLS, np.transpose(_rounds(_program(tree, X.shape[1]), X)), strict=True))
-    found = []
     for ours, peer in PEERS.items():
-        figures = (spent[ours], spent[peer], spent[ours] / spent[peer])
-        ns, its, ratio = (f"{np.median(figure):.2f}" for figure in figures)
-        found.append((f"{ours}, ns a row", ns, peer, its, ratio))
-    return found
+        ns, its = (round(float(np.median(spent[name])), 2) for name in (ours, peer))
+        yield {"figure": f"{ours}, ns a row", "ours": ns, "peer": peer, "its": its,
+               "speed": speed(spent[ours], spent[peer])}  # fmt: skip
 
 
 def _program(tree: Any, features: int) -> str:
@@ -156,12 +152,11 @@ def _rounds(code: str, X: npt.NDArray[np.float64]) -> list[list[float]]:  # noqa
     return [[float(word) for word in line.split()] for line in run.stdout.decode().splitlines()][1:]
 
 
-def flash(X: Any, y: Any, depth: int) -> list[tuple[str, ...]]:  # noqa: N803
-    """Return lines of bytes of flash at -Os for the class alone. For int16 both take features that
+def flash(X: Any, y: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: N803
+    """Yield records of bytes of flash at -Os for the class alone. For int16 both take features that
     are scaled to whole numbers before training.
     """
     whole = np.round(X / np.abs(X).max(axis=0).clip(1e-9) * 30000)
-    found = []
     for number, values in (("float", X), ("int16", whole)):
         tree = fitted(values, y, depth)
         rules = replace(Rules.from_sklearn(tree), name="ours")
@@ -169,11 +164,10 @@ def flash(X: Any, y: Any, depth: int) -> list[tuple[str, ...]]:  # noqa: N803
         ours = str(emit(rules, "c", number=number, scale=scale).content)
         ours += "int f(const ours_input *x);\nint f(const ours_input *x) {return ours_class(x);}\n"
         theirs = emlearn_header(tree, "int16_t" if number == "int16" else "float")
-        for core in cores():
-            a, b = measure(core, ours).flash, measure(core, theirs).flash
-            found.append((f"class, {number}, flash on {core.name}, {core.version}",
-                          str(a), "emlearn", str(b), f"{a / b:.2f}"))  # fmt: skip
-    return found
+        for core in c_report.cores():
+            own, its = (c_report.measure(core, code).flash for code in (ours, theirs))
+            yield {"figure": f"class, {number}, flash on {core.name}, {core.version}", "ours": own,
+                   "peer": "emlearn", "its": its, "speed": round(its / own, 2)}  # fmt: skip
 
 
 def emlearn_header(tree: Any, type_: str) -> str:
@@ -189,5 +183,4 @@ def emlearn_header(tree: Any, type_: str) -> str:
 
 
 if __name__ == "__main__":
-    for line in (COLUMNS, *rows()):
-        print(" | ".join(line))
+    show(measure())

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.timing import DEPTHS, SETS, interleaved, show, speed
 from mbndt import Rules
 from mbndt.table import Table
 
-SETS = {"breast cancer": load_breast_cancer, "digits": load_digits}
-DEPTHS = (4, 8)
 ROWS = 100_000
 
 
@@ -50,33 +46,16 @@ def _measure(name: str, depth: int, repeats: int) -> list[dict[str, Any]]:
         "mbndt, frame of doubles": lambda: rules.predict(rows),
         "mbndt, columns of doubles": lambda: rules.predict(columns),
     }
-    took = _interleaved(calls, repeats)
-    reference = np.array(took["scikit-learn, float32 array"])
+    took = interleaved(calls, repeats)
     return [
         {
             "call": word,
-            "ms": round(statistics.median(times), 2),
-            "speed": round(float(np.median(reference / np.array(times))), 2),
+            "ms": round(float(np.median(times)) * 1e3, 2),
+            "speed": speed(times, took["scikit-learn, float32 array"]),
         }
         for word, times in took.items()
     ]
 
 
-def _interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Return each call's milliseconds, one figure a repeat."""
-    took: dict[str, list[float]] = {word: [] for word in calls}
-    for _ in range(repeats):
-        for word, call in calls.items():
-            begin = time.perf_counter_ns()
-            call()
-            took[word].append((time.perf_counter_ns() - begin) / 1e6)
-    return took
-
-
-def main() -> None:
-    for record in measure():
-        print(*(f"{key} {value}" for key, value in record.items()), sep=", ")
-
-
 if __name__ == "__main__":
-    main()
+    show(measure())

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.timing import DEPTHS, SETS, interleaved, show, speed
 from mbndt import Rules
 
-SETS = {"breast cancer": load_breast_cancer, "digits": load_digits}
-DEPTHS = (4, 8)
 # Rows of a call, and calls timed in one go.
 BATCHES = {1: 200, 10_000: 3}
 Feeds = Mapping[str, Any]
@@ -94,13 +90,14 @@ def _measure(
     }
     labels = [call()[0] for call in calls.values()]
     assert all(np.array_equal(labels[0], others) for others in labels)
-    took = {word: np.array(x) for word, x in _interleaved(calls, repeats, len(rows)).items()}
+    count = BATCHES[len(rows)]
+    took = interleaved({word: _repeated(call, count) for word, call in calls.items()}, repeats)
     return [
         {
             "model": word,
-            "us": round(statistics.median(times), 1),
-            "speed": round(float(np.median(took["skl2onnx"] / times)), 2),
-            "speed_with_leaf": round(float(np.median(took["skl2onnx with leaf"] / times)), 2),
+            "us": round(float(np.median(times)) / count * 1e6, 1),
+            "speed": speed(times, took["skl2onnx"]),
+            "speed_with_leaf": speed(times, took["skl2onnx with leaf"]),
         }
         for word, times in took.items()
     ]
@@ -121,22 +118,13 @@ def _call(model: bytes, feeds: Feeds) -> Call:
     return lambda: session.run(None, feeds)
 
 
-def _interleaved(calls: Mapping[str, Call], repeats: int, rows: int) -> dict[str, list[float]]:
-    """Return the microseconds of each call, one figure a repeat."""
-    took: dict[str, list[float]] = {word: [] for word in calls}
-    for _ in range(repeats):
-        for word, call in calls.items():
-            begin = time.perf_counter_ns()
-            for _ in range(BATCHES[rows]):
-                call()
-            took[word].append((time.perf_counter_ns() - begin) / BATCHES[rows] / 1e3)
-    return took
+def _repeated(call: Call, count: int) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(count):
+            call()
 
-
-def main() -> None:
-    for record in measure():
-        print(*(f"{key} {value}" for key, value in record.items()), sep=", ")
+    return run
 
 
 if __name__ == "__main__":
-    main()
+    show(measure())

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.timing import DEPTHS, SETS, interleaved, show, speed
 from mbndt import Rules
 
-SETS = {"breast cancer": load_breast_cancer, "digits": load_digits}
-DEPTHS = (4, 8)
 ROWS = 200  # few enough to stay in the cache, as a row does that was made just now
 
 
@@ -42,21 +38,32 @@ def _measure(name: str, depth: int, repeats: int) -> list[dict[str, Any]]:
     lists = np.random.default_rng(0).permutation(values)[:ROWS].tolist()
     dicts = [dict(zip(names, row, strict=True)) for row in lists]
     score = _rival(tree)
-    calls: dict[str, Any] = {
-        "m2cgen score": (score, lists),
-        "m2cgen score, row from a dict": (lambda row: score([row[name] for name in names]), dicts),
+    calls = {
+        "m2cgen score": _through(score, lists),
+        "m2cgen score, row from a dict": _through(
+            lambda row: score([row[name] for name in names]), dicts
+        ),
     }
-    calls |= {word: (own[word], dicts) for word in ("leaf", "predict", "predict_proba")}
-    took = _interleaved(calls, repeats)
-    reference = np.array(took["m2cgen score"])
+    calls |= {word: _through(own[word], dicts) for word in ("leaf", "predict", "predict_proba")}
+    took = interleaved(calls, repeats)
     return [
         {
             "function": word,
-            "ns_per_row": round(statistics.median(times)),
-            "speed": round(float(np.median(reference / np.array(times))), 2),
+            "ns_per_row": round(float(np.median(times)) / ROWS * 1e9),
+            "speed": speed(times, took["m2cgen score"]),
         }
         for word, times in took.items()
     ]
+
+
+def _through(call: Callable[[Any], object], rows: Sequence[Any]) -> Callable[[], None]:
+    """Return what calls a function for each row."""
+
+    def run() -> None:
+        for row in rows:
+            call(row)
+
+    return run
 
 
 def _module(text: str) -> dict[str, Any]:
@@ -72,24 +79,5 @@ def _rival(tree: DecisionTreeClassifier) -> Callable[[list[float]], list[float]]
     return score
 
 
-def _interleaved(
-    calls: Mapping[str, tuple[Callable[[Any], object], Sequence[Any]]], repeats: int
-) -> dict[str, list[float]]:
-    """Return each function's nanoseconds a row, one figure a repeat."""
-    took: dict[str, list[float]] = {word: [] for word in calls}
-    for _ in range(repeats):
-        for word, (call, rows) in calls.items():
-            begin = time.perf_counter_ns()
-            for row in rows:
-                call(row)
-            took[word].append((time.perf_counter_ns() - begin) / len(rows))
-    return took
-
-
-def main() -> None:
-    for record in measure():
-        print(*(f"{key} {value}" for key, value in record.items()), sep=", ")
-
-
 if __name__ == "__main__":
-    main()
+    show(measure())

@@ -66,9 +66,7 @@ def onnx(_: argparse.Namespace) -> Iterator[Line]:
     from benchmarks import target_onnx
 
     found = target_onnx.measure()
-    by_key = {
-        (tree_of(r), r["inputs"], r["batch"], r["model"]): r["us"] for r in found
-    }  # fmt: skip
+    by_key = {(tree_of(r), r["inputs"], r["batch"], r["model"]): r["us"] for r in found}
     for (tree, inputs, batch, model), us in by_key.items():
         if model == "mbndt float" and tree in TREES:
             for peer in ("skl2onnx", "skl2onnx with leaf"):
@@ -80,8 +78,8 @@ def onnx(_: argparse.Namespace) -> Iterator[Line]:
 def c(_: argparse.Namespace) -> Iterator[Line]:
     from benchmarks import target_c
 
-    for tree, figure, ours, peer, its, _ratio in target_c.rows():
-        yield Line("c", tree, figure, float(ours), peer, float(its))
+    for r in target_c.measure():
+        yield Line("c", r["tree"], r["figure"], r["ours"], r["peer"], r["its"])
 
 
 def sql(options: argparse.Namespace) -> Iterator[Line]:

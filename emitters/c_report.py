@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
 import struct
+import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from mbndt.emitters.base import Artifact
 from mbndt.emitters.c_numbers import Format
@@ -47,8 +52,8 @@ class Core:
     @property
     def compiler(self) -> tuple[str, ...]:
         """Return the command without options for a core."""
-        return self.command[: self.command.index("cc") + 1] if "cc" in self.command else (
-            self.command[:1])  # fmt: skip
+        end = self.command.index("cc") + 1 if "cc" in self.command else 1
+        return self.command[:end]
 
     @property
     def version(self) -> str:
@@ -79,10 +84,6 @@ def cores() -> list[Core]:
 
 def _located(command: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command as it can be called, empty where it can't."""
-    import importlib.util
-    import shutil
-    import sys
-
     if shutil.which(command[0]):
         return command
     if command[0] == "zig" and importlib.util.find_spec("ziglang"):
@@ -92,9 +93,6 @@ def _located(command: tuple[str, ...]) -> tuple[str, ...]:
 
 def measure(core: Core, code: str) -> Size:
     """Return what compiled code takes on a core; raises `EngineFailed` where it doesn't compile."""
-    import tempfile
-    from pathlib import Path
-
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "code.c").write_text(code, "ascii")
@@ -113,11 +111,15 @@ def measure(core: Core, code: str) -> Size:
 
 
 def _sections(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yield `(kind, bytes)` of the sections of an ELF file that are loaded into memory."""
+    """Yield `(kind, bytes)` of the sections of an ELF file that are loaded into memory.
+
+    Raises `EngineFailed` for another kind of file.
+    """
+    if data[:4] != b"\x7fELF":
+        raise EngineFailed("the compiler writes no ELF files, whose sections could be measured")
     wide = data[4] == 2
-    start, size = (struct.unpack_from("<Q", data, 40)[0], 64) if wide else (
-        struct.unpack_from("<I", data, 32)[0], 40)  # fmt: skip
-    (count,) = struct.unpack_from("<H", data, 60 if wide else 48)
+    (start,) = struct.unpack_from("<Q" if wide else "<I", data, 40 if wide else 32)
+    size, count = struct.unpack_from("<2H", data, 58 if wide else 46)
     for at in range(start, start + count * size, size):
         _, type_, flags, _, _, length = struct.unpack_from("<IIQQQQ" if wide else "<6I", data, at)
         if flags & 2 and type_ in (1, 8):  # loaded; with content, or zeros

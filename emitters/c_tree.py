@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from mbndt.emitters import base
 from mbndt.emitters.c_numbers import Format
+from mbndt.emitters.cuts import ranges
 from mbndt.rules import Feature, FeatureType, Leaf, NumericSplit, SetSplit, Threshold, walk
 
 # C99 grants 127 levels of blocks, of which each `else if` takes one; a split takes up to 15.
@@ -118,7 +118,7 @@ class Diagram:
         if isinstance(split, SetSplit):
             parts = _codes(feature, split)
         else:
-            parts = [(r.high, r.to) for r in base.ranges(self.rules, split, self.form.cut)]
+            parts = [(r.high, r.to) for r in ranges(self.rules, split, self.form.cut)]
             least = self.form.least(feature)
             if least is None:
                 nan = children[split.missing]

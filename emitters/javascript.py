@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mbndt.emitters.base import (
-    Artifact,
-    Emitter,
-    double_cut,
-    identifier,
-    provenance_line,
-    templates,
-)
-from mbndt.emitters.nested import Words, functions
-from mbndt.rules import Feature, FeatureType, Label, Rules, TargetType, Threshold
+from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
+from mbndt.emitters.cuts import Range, arms, double_cut
+from mbndt.emitters.nested import Branch, functions
+from mbndt.rules import Feature, FeatureType, Label, Rules, Split, TargetType, Threshold
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -42,13 +37,6 @@ def _cut(feature: Feature, threshold: Threshold) -> Threshold:
     return double_cut(feature, threshold) if is_whole else float(threshold)
 
 
-def _one_of(choices: list[str]) -> str:
-    return f"[{', '.join(choices)}].includes(x)" if choices[1:] else f"x === {choices[0]}"
-
-
-WORDS = Words(_cut, "x === null", literal, _one_of, "({low} <= x && x < {high})")
-
-
 @dataclass(frozen=True)
 class JavaScript(Emitter):
     """Emit a module with `leaf`, `predict`, `predictProba`, `FEATURES` and `CLASSES`."""
@@ -62,7 +50,7 @@ class JavaScript(Emitter):
         text = templates("javascript").get_template("module.mjs.jinja").render(
             rules=rules, origin=provenance_line(rules), literal=literal,
             kinds=sorted({feature.type.value for feature in rules.used}),
-            functions=functions(rules, WORDS),
+            functions=functions(rules, partial(_branches, rules)),
             names=[literal(feature.name) for feature in rules.features],
             classes=_literals(rules.target.classes, kind), answers=_literals(labels, kind),
         )  # fmt: skip
@@ -79,6 +67,26 @@ class JavaScript(Emitter):
         from mbndt.emitters.javascript_run import run
 
         return run(artifact, table)
+
+
+def _branches(rules: Rules, split: Split) -> Iterator[Branch]:
+    """Yield a split's branches, with tests of the value `x`."""
+    for arm in arms(rules, split, _cut):
+        tests = ["x === null"] if arm.missing else []
+        tests += map(_within, arm.ranges)
+        choices = [literal(value) for value in arm.values]
+        if len(choices) > 1:
+            tests.append(f"[{', '.join(choices)}].includes(x)")
+        else:
+            tests += [f"x === {choice}" for choice in choices]
+        yield Branch(" || ".join(tests), arm.child)
+
+
+def _within(part: Range) -> str:
+    low, high = (None if end is None else literal(end) for end in (part.low, part.high))
+    if low is None:
+        return f"x < {high}"
+    return f"x >= {low}" if high is None else f"({low} <= x && x < {high})"
 
 
 def _literals(values: Sequence[Label | float], kind: TargetType) -> list[str]:

@@ -12,13 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbndt.emitters.base import (
-    Artifact,
-    Emitter,
-    choose,
-    double_cut,
-    identifier,
-)
+from mbndt.emitters.base import Artifact, Emitter, choose, identifier
+from mbndt.emitters.cuts import double_cut
 from mbndt.emitters.onnx_graph import MATRIX, Graph, add_trees, value_info
 from mbndt.emitters.onnx_trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
 from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown

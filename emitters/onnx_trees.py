@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
-from mbndt.emitters.base import double_cut, float32_above, ranges
+from mbndt.emitters.cuts import double_cut, float32_above, ranges
 from mbndt.rules import (
     INT64_MIN,
     Feature,

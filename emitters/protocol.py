@@ -220,7 +220,8 @@ def _plausible(feature: Feature, entry: InputStatement) -> str:
     found = [] if entry.range is None else [" to ".join(map(number_text, entry.range))]
     if entry.decimals is not None:
         places = "decimal" if entry.decimals == 1 else "decimals"
-        found.append(f"to {entry.decimals} {places}")
+        whole = f"the nearest {10 ** -min(entry.decimals, 0)}"
+        found.append("to " + (f"{entry.decimals} {places}" if entry.decimals > 0 else whole))
     return ", ".join(found) or NOT_STATED
 
 
@@ -257,12 +258,15 @@ def _field(
 ) -> dict[str, Any]:
     """Return a field of the form: its choices as they are shown, or the plausible range."""
     entry = known[feature.name]
+    what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
+    least, greatest = map(number_text, entry.range or (0.0, 0.0))
     choices = [quoted(text) for text in feature.categories]
     if feature.type == FeatureType.BOOLEAN:
         choices = [value_text(False), value_text(True)]
     return {
         "letter": letter, "title": titles[feature.name], "type": feature.type.value,
         "unit": entry.unit and plain(entry.unit), "choices": choices, "range": entry.range,
+        "what": what, "plausible": f"from {least} to {greatest}",
     }  # fmt: skip
 
 

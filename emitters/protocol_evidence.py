@@ -12,6 +12,8 @@ from mbndt.emitters.protocol_text import NOT_STATED, percent, plain
 from mbndt.rules import Feature, Rules, deep_recursion
 from mbndt.sheet import OutcomeStatement, Statements, label_text
 
+MOST = 1e300  # greater numbers are no measurements, and too large to format
+
 # What the blocks of the sheet say in words.
 SAID = {"training rows", "class rows", "features", "held out"}
 
@@ -26,7 +28,7 @@ def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
         action = stated.outcomes.get(label_text(label), OutcomeStatement()).action
         common = f"{total[i]} of {sum(total)}, {percent(total[i] / sum(total))}" if total else ""
         right = ""
-        if hits and rows and rows[i]:
+        if hits and rows and 0 < rows[i] >= hits[i]:
             right = f"{hits[i]} of {rows[i]} ({interval(hits[i], rows[i])})"
         found.append([
             value_text(label), plain(action), common or NOT_STATED, right or NOT_STATED
@@ -39,8 +41,7 @@ def _counts(facts: object, key: str, rules: Rules) -> list[int]:
     listed = facts.get(key) if isinstance(facts, Mapping) else None
     if not isinstance(listed, (list, tuple)) or len(listed) != len(rules.target.classes):
         return []
-    sound = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in listed)
-    return list(listed) if sound and sum(listed) else []
+    return list(listed) if all(map(_is_count, listed)) and sum(listed) else []
 
 
 def seen(rules: Rules, feature: Feature) -> str:
@@ -52,20 +53,25 @@ def seen(rules: Rules, feature: Feature) -> str:
         ends = facts.get("range")
         if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
             found.append(" to ".join(map(number_text, ends)))
-        missing = facts.get("missing")
-        if isinstance(missing, (int, float)) and 0 <= missing <= 1:
+        missing: Any = facts.get("missing")
+        if _is_number(missing) and 0 <= missing <= 1:
             found.append(f"{percent(missing)} missing")
     return ", ".join(found) or NOT_STATED
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return known and -MOST <= value <= MOST
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and isinstance(value, int) and value >= 0
 
 
 def evidence(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     """Yield what is known of training and validation; what nobody stated stays visible."""
     rows = rules.provenance.get("training rows")
-    yield ["Learned from", f"{rows} rows" if isinstance(rows, int) else NOT_STATED]
+    yield ["Learned from", f"{rows} rows" if _is_count(rows) else NOT_STATED]
     yield ["Held-out rows of the same data", _held_out(rules.provenance.get("held out"))]
     yield ["Validated on other data", plain(stated.validation)]
 
@@ -81,7 +87,7 @@ def provenance(rules: Rules) -> Iterator[list[str]]:
 
 
 def _held_out(figures: object) -> str:
-    if not isinstance(figures, Mapping) or not isinstance(figures.get("rows"), int):
+    if not isinstance(figures, Mapping) or not _is_count(figures.get("rows")):
         return NOT_STATED
     found = [f"{figures['rows']} rows"]
     for key, name in (("balanced_accuracy", "balanced accuracy"), ("r2", "R squared"),

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from mbndt.boxes import Reason, Space, edge, reasons
+from mbndt.confidence import rule_of_three, wilson
 from mbndt.emitters.protocol_reader import (
     MISSING,
     PROBABILITY,
@@ -16,10 +17,10 @@ from mbndt.emitters.protocol_reader import (
     value_text,
 )
 from mbndt.emitters.protocol_text import NOT_STATED, percent
-from mbndt.metrics import rule_of_three, wilson
-from mbndt.rules import Feature, Leaf, Rules
+from mbndt.rules import Feature, FeatureType, Leaf, Rules
 
 FEW_ROWS = 20
+NEVER = "no input ends here"  # as the steps on its way exclude one another
 CLASSES_A_TABLE = 3
 
 
@@ -37,7 +38,7 @@ def results(
         way = ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none"
         rows.append([
             f"R{leaf.leaf}", value_text(rules.label(leaf)), *cells(leaf), way,
-            because.get(leaf.leaf, ""), _note(rules, leaf),
+            because.get(leaf.leaf, NEVER), _note(rules, leaf),
         ])  # fmt: skip
     return {"header": ["Result", *head, "Steps", "Because", "Note"], "rows": rows}
 
@@ -122,6 +123,8 @@ def _condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
     cells = space.cells[feature.name]
     inside = [bool(mask >> i & 1) for i in range(len(cells))]
     *known, missing = inside
+    if not any(known):
+        return MISSING
     if feature.type.numeric:
         said = " ".join(Answer(bounds=tuple(_runs(rules, feature, cells[:-1], known))).parts)
     else:
@@ -131,14 +134,14 @@ def _condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
             said = "any but " + " or ".join(map(value_text, others)) if others else "any"
         else:
             said = " or ".join(map(value_text, texts))
-    if not any(known):
-        return MISSING
     return f"{said}, or {MISSING}" if missing and not all(known) else said
 
 
 def _runs(rules: Rules, feature: Feature, cells: Any, known: list[bool]) -> Iterator[Bounds]:
-    """Yield the half-open intervals that neighbouring cells make up, with ends as written."""
-    written = {edge(feature, t): t for t in rules.thresholds(feature)}
+    """Yield the half-open intervals that neighbouring cells make up, with ends as the steps say."""
+    written = {edge(feature, t): t + 0.0 for t in rules.thresholds(feature)}
+    if feature.type == FeatureType.INTEGER:
+        written = {}
     low, open_ = None, False
     for i, chosen in enumerate(known):
         end = written.get(cells[i], cells[i])

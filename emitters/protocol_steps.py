@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mbndt.emitters import base
+from mbndt.emitters import cuts
 from mbndt.emitters.protocol_reader import Answer, Sheet, Step, value_text
 from mbndt.rules import Feature, FeatureType, Leaf, Node, NumericSplit, Rules, Split, Threshold
 
@@ -41,7 +41,7 @@ def _rows(rules: Rules, split: Split) -> list[tuple[int, Answer]]:
         return found.get(to, Answer())
 
     if isinstance(split, NumericSplit):
-        for part in base.ranges(rules, split, _cut):
+        for part in cuts.ranges(rules, split, _cut):
             bounds = (*row(part.to).bounds, (part.low, part.high))
             found[part.to] = replace(row(part.to), bounds=bounds)
     else:
@@ -63,7 +63,7 @@ def _leading(rules: Rules, child: Node, row: Answer, numbers: Mapping[int, int])
 def _cut(feature: Feature, threshold: Threshold) -> Threshold:
     """Keep thresholds as written, but whole ones for whole numbers, and no negative zero."""
     whole = feature.type == FeatureType.INTEGER
-    return base.double_cut(feature, threshold) if whole else float(threshold) + 0.0
+    return cuts.double_cut(feature, threshold) if whole else float(threshold) + 0.0
 
 
 def letter(i: int) -> str:

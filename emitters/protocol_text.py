@@ -49,16 +49,24 @@ COLUMNS = 80
 
 
 def filled(text: object, indent: int = 0, first: str = "") -> str:
-    """Return a text in lines of at most 80 columns; `first` stands before its first line."""
-    import textwrap
+    """Return a text in lines of at most 80 terminal columns; `first` stands before its first."""
+    # A character may take two columns, or none.
+    from rich.cells import cell_len, chop_cells
 
-    return textwrap.fill(
-        str(text), COLUMNS, initial_indent=first or " " * indent, subsequent_indent=" " * indent,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    room = COLUMNS - max(indent, len(first))
+    lines: list[str] = []
+    for word in str(text).split():
+        for part in [word] if cell_len(word) <= room else chop_cells(word, room):
+            if lines and cell_len(f"{lines[-1]} {part}") <= room:
+                lines[-1] += f" {part}"
+            else:
+                lines.append(part)
+    return (first or " " * indent) + ("\n" + " " * indent).join(lines)
 
 
 def underlined(text: object, sign: str) -> str:
     """Return a heading with a line of signs below it."""
+    from rich.cells import cell_len
+
     lines = filled(text).split("\n")
-    return "\n".join([*lines, sign * max(map(len, lines))])
+    return "\n".join([*lines, sign * max(map(cell_len, lines))])

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mbndt.emitters.base import (
-    Artifact,
-    Emitter,
-    Range,
-    arms,
-    identifier,
-    pieces,
-    provenance_line,
-    ranges,
-    templates,
-)
-from mbndt.rules import FeatureType, Leaf, Node, NumericSplit, Rules, Split
+from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
+from mbndt.emitters.cuts import Range, arms, ranges
+from mbndt.emitters.nested import Branch, functions
+from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Split
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -37,8 +30,6 @@ STRANGE = {
 # Names in the module's functions that no feature may take.
 TAKEN = frozenset({"row", "lacking", "type", "dict", "str"})
 LONGEST_NAME = 40
-# Python refuses 100 levels of indentation; past this depth a subtree gets a function of its own.
-NESTING = 16
 
 
 @dataclass(frozen=True)
@@ -49,16 +40,15 @@ class Python(Emitter):
 
     def emit(self, rules: Rules) -> Artifact:
         """Return the module's text."""
-        tops = pieces(rules.root, NESTING)
-        view = _View(rules, _variables(rules), {key: i for i, key in enumerate(tops)})
+        variables = _variables(rules)
         template = templates("python").get_template("module.py.jinja")
         text = template.render(
             rules=rules,
             origin=provenance_line(rules),
             literal=ascii,
             types=sorted({feature.type.value for feature in rules.used}),
-            readers=[(feature.name, STRANGE[feature.type][1]) for feature in rules.used],
-            pieces=[view.of(node, frozenset(), top=True) for node in tops.values()],
+            reads={feature.name: _reading(feature, variables) for feature in rules.used},
+            functions=functions(rules, partial(_branches, rules, variables)),
             labels=[rules.label(leaf) for leaf in rules.leaves],
         )
         return Artifact(identifier(rules.name), ".py", text, rules)
@@ -99,56 +89,26 @@ def _variables(rules: Rules) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True)
-class _View:
-    """Shows nodes to the template, given the features' `variables`, and the `numbers` of the
-    functions by the `id` of the node that begins each.
-    """
-
-    rules: Rules
-    variables: dict[str, str]
-    numbers: dict[int, int]
-
-    def of(self, node: Node, known: frozenset[str], *, top: bool = False) -> dict[str, Any]:
-        """Return what the template shows of a node where the `known` features are read already."""
-        if isinstance(node, Leaf):
-            return {"leaf": node.leaf}
-        if not top and id(node) in self.numbers:
-            return {"call": self.numbers[id(node)]}
-        feature, x = self.rules.feature[node.feature], self.variables[node.feature]
-        strange, reader = STRANGE[feature.type]
-        known_below = known | {node.feature}
-        return {
-            "number": self.numbers.get(id(node)),
-            "name": feature.name,
-            "note": ", ".join(ascii(text)[1:-1] for text in (feature.label, feature.unit) if text),
-            "variable": x,
-            "known": node.feature in known,
-            "strange": strange.format(x=x),
-            "reader": reader,
-            "branches": [
-                {"test": test, "note": note, "child": self.of(child, known_below)}
-                for test, note, child in _branches(self.rules, node, x)
-            ],
-        }
-
-
-def _branches(rules: Rules, split: Split, x: str) -> Iterator[tuple[str, str, Node]]:
-    """Yield a test of the variable `x`, a note and the child for each way out of a split, in the
-    order of their tests; the last takes what is left.
-    """
+def _branches(rules: Rules, variables: Mapping[str, str], split: Split) -> Iterator[Branch]:
+    """Yield a split's branches, with tests of its feature's variable."""
+    x = variables[split.feature]
     if isinstance(split, NumericSplit):
         yield from _numeric_branches(split, ranges(rules, split), x)
         return
     missing = "" if rules.feature[split.feature].type == FeatureType.CATEGORY else None
     for arm in arms(rules, split):
         values = [*arm.values, missing] if arm.missing else arm.values
-        yield _is_one_of(x, values), "or missing" if arm.rest and arm.missing else "", arm.child
+        note = "or missing" if arm.rest and arm.missing else ""
+        yield Branch(_is_one_of(x, values), arm.child, note)
 
 
-def _numeric_branches(
-    split: NumericSplit, parts: Sequence[Range], x: str
-) -> Iterator[tuple[str, str, Node]]:
+def _reading(feature: Feature, variables: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return a feature's variable, the test for what isn't plain, and the reader of that."""
+    x, (strange, reader) = variables[feature.name], STRANGE[feature.type]
+    return x, strange.format(x=x), reader
+
+
+def _numeric_branches(split: NumericSplit, parts: Sequence[Range], x: str) -> Iterator[Branch]:
     """Yield the branches of ranges. As no comparison holds for NaN, the child for missing values
     comes last and needs no test.
     """
@@ -159,10 +119,10 @@ def _numeric_branches(
             # Where all that lies below a range went to earlier branches, its end alone decides.
             lows = [None if {part.to for part in parts[:i]} <= done else parts[i].low for i in own]
             tests = [_between(x, low, parts[i]) for low, i in zip(lows, own, strict=True)]
-            yield " or ".join(tests), "", split.children[to]
+            yield Branch(" or ".join(tests), split.children[to])
             done.add(to)
     note = "or missing" if len(done) < len({part.to for part in parts}) else "missing"
-    yield "", note, split.children[split.missing]
+    yield Branch("", split.children[split.missing], note)
 
 
 def _between(x: str, low: float | None, part: Range) -> str:

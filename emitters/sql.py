@@ -83,7 +83,9 @@ class Sql(Emitter):
         """Return the SQL text, with a semicolon at its end unless it is an expression."""
         table = _table("table", self.table, "data")
         bare = self.as_ in ("expression", "function") and self.table is None
-        write = Writer(dialect(self.dialect), rules, self.prefix, None if bare else table.name)
+        words = dialect(self.dialect)
+        qualifier = table.name if words.qualified and not bare else None
+        write = Writer(words, rules, self.prefix, qualifier)
         # A function has all features as its parameters: rules learned anew, which may ask about
         # others, are then called as these are.
         _check_columns(write, rules.features if self.as_ == "function" else rules.used)
@@ -102,7 +104,7 @@ class Sql(Emitter):
         if self.as_ == "view":
             view = _table("view", self.view, identifier(rules.name))
             tree = exp.Create(this=view, kind="VIEW", expression=tree)
-        return _artifact(write, tree, end=";")
+        return _artifact(write, tree, end=";", joined=True)
 
     def _chosen(self, write: Writer) -> int:
         """Return the place, among the outputs, of what the expression gives."""
@@ -168,7 +170,7 @@ def _select_join(write: Writer, table: exp.Table) -> Expr:
     SQLite keeps the order of the rows in a left join. The outputs stand without a table, so that
     engines refuse them as ambiguous where the table has such a column too.
     """
-    answers, leaf = _other_name("answers", table), write.route(1)
+    answers, leaf = _other_name("answers", table, write), write.route(1)
     columns = [quoted(name) for name in write.outputs]
     alias = exp.TableAlias(this=quoted(answers), columns=columns)
     select = exp.select(_all_of(table.name), *map(column, write.outputs), copy=False)
@@ -178,7 +180,7 @@ def _select_join(write: Writer, table: exp.Table) -> Expr:
     source: Expr = exp.Table(this=quoted(answers))
     match write.words.answers:
         case Answers.LATERAL:
-            found = _other_name("found", table)
+            found = _other_name("found", table, write)
             select = select.with_(alias, as_=values, copy=False)
             select = select.join(_lateral(leaf, found), join_type="cross", copy=False)
             leaf = column("value", found)
@@ -216,8 +218,13 @@ def _lateral(leaf: Expr, name: str) -> exp.Table:
     return exp.Table(this=rows, alias=exp.TableAlias(this=quoted(name)))
 
 
-def _other_name(name: str, table: exp.Table) -> str:
-    return name if table.name.casefold() != name else f"{name}_"
+def _other_name(name: str, table: exp.Table, write: Writer) -> str:
+    """Return a name for a second table, none that a column's name with dots might begin with."""
+    taken = {table.name.casefold()}
+    taken |= {feature.name.split(".")[0].casefold() for feature in write.rules.used}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _table(option: str, text: object, default: str) -> exp.Table:
@@ -288,12 +295,12 @@ def _check_variables(write: Writer, tree: Expr) -> None:
             )
 
 
-def _artifact(write: Writer, tree: Expr, end: str) -> Artifact:
+def _artifact(write: Writer, tree: Expr, end: str, *, joined: bool = False) -> Artifact:
     rules = write.rules
     _check_variables(write, tree)
     notes: tuple[str, ...] = ()
     lines = [f"{rules.name!a}. {provenance_line(rules)}"]
-    if write.table is not None and end:
+    if joined:
         lines.append("A table that has a column named as an output is an error: see --prefix.")
     elif write.words.name == "sqlite" and write.table is None and rules.used:
         notes = ("SQLite takes a quoted name that is no column for a text, unless --table is set",)

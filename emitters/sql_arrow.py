@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
+from mbndt.emitters.sql_dialects import TYPES
 from mbndt.emitters.sql_engines import Data, Engine
 from mbndt.errors import EngineMissing
 from mbndt.rules import FeatureType
@@ -53,7 +54,7 @@ class ClickHouse(ArrowEngine):
 
     dialect = "clickhouse"
     package = "chdb"
-    types: ClassVar = {kind: f"Nullable({name})" for kind, name in Engine.types.items()}
+    types: ClassVar = {kind: f"Nullable({name})" for kind, name in TYPES.items()}
 
     def version(self) -> str:
         """Return ClickHouse's version."""
@@ -71,10 +72,6 @@ class ClickHouse(ArrowEngine):
             return _rows(session.query(select, "ArrowTable"))
         finally:
             session.query(f"DROP TEMPORARY TABLE {self.name(data)}")
-
-    def create(self, data: Data) -> str:
-        """Return the statement that creates the data's table, in memory, for the session alone."""
-        return super().create(data).replace("CREATE", "CREATE TEMPORARY", 1)
 
 
 class DataFusion(ArrowEngine):

@@ -6,6 +6,7 @@ Templates are written in the dialect itself, with `x` for the column or the lite
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -17,10 +18,20 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects import DIALECTS
 
-from mbndt.rules import INT64_MIN
+from mbndt.rules import INT64_MIN, FeatureType
 
 if TYPE_CHECKING:
     Expr: TypeAlias = exp.Expr
+
+# What holds every value of a feature's type, in sqlglot's words, which it spells in each dialect.
+# A float32 feature comes as doubles: the rules round it.
+TYPES = {
+    FeatureType.FLOAT64: "DOUBLE",
+    FeatureType.FLOAT32: "DOUBLE",
+    FeatureType.INTEGER: "BIGINT",
+    FeatureType.BOOLEAN: "BOOLEAN",
+    FeatureType.CATEGORY: "TEXT",
+}
 
 
 class Answers(Enum):
@@ -86,6 +97,22 @@ def in_utf8mb4(text: str) -> Expr:
     return exp.cast(exp.Introducer(this="_utf8mb4", expression=spelt), kind)
 
 
+def in_pieces(text: str) -> Expr:
+    """Return a text that Spark reads alike, whatever its settings: what some would take for an
+    escape stands by its number, and no variable's name in one piece.
+    """
+    parts = [part for part in re.split(r"([\\'\"\x00-\x1f\x7f])|(?<=\$)(?=\{)", text) if part]
+    pieces = [
+        exp.Anonymous(this="CHR", expressions=[exp.Literal.number(ord(part))])
+        if re.fullmatch(r"[\\'\"\x00-\x1f\x7f]", part)
+        else plain(part)
+        for part in parts
+    ]
+    if len(pieces) > 1:
+        return exp.Concat(expressions=pieces)
+    return pieces[0] if pieces else plain(text)
+
+
 def sqlite_reads(digits: str) -> float:
     """Return the double that SQLite takes digits for: about 1 in 10,000 is one ulp off."""
     import sqlite3
@@ -117,6 +144,7 @@ class Dialect:
     answers: Answers = Answers.VALUES
     infinity: bool = True  # whether columns hold infinite numbers
     setting: str = ""  # of a select that joins
+    qualified: bool = True  # whether columns stand with their table
 
     def settings(self) -> list[Expr]:
         """Return what a select that joins sets."""
@@ -134,9 +162,6 @@ class Dialect:
     def say(self, value: str | bool | int | float) -> Expr:
         """Return a literal that the dialect reads as exactly this value, in its own type."""
         match value:
-            case str() if self.variables and "${" in value:
-                parts = value.replace("${", "$\0{").split("\0")
-                return exp.Concat(expressions=[exp.Literal.string(part) for part in parts])
             case str():
                 return self.literal(value)
             case bool():
@@ -213,6 +238,7 @@ _LIKE_SPARK = Dialect(
     digits="{}D",  # old versions make a decimal of an exponent alone
     text="CAST(x AS BINARY)",
     word="CAST(x AS BINARY)",
+    literal=in_pieces,
     variables=True,
     fold=java_case,
 )
@@ -224,6 +250,7 @@ _DIALECTS = {
         nan="isNaN(x)",
         fold=exact,
         answers=Answers.TYPED,  # a union of selects gets too large a plan at 1,000 leaves
+        qualified=False,  # it takes `t`.`a` for a column of the name `t.a` where there is one
         # Else it takes the table's column where an output has the same name.
         setting="single_join_prefer_left_table = 0",
     ),
@@ -253,6 +280,7 @@ _DIALECTS = {
         true="1",
         false="0",
         fold=exact,
+        no_name='"',
         answers=Answers.DUAL,
     ),
     "postgres": replace(
@@ -270,6 +298,7 @@ _DIALECTS = {
     "spark": _LIKE_SPARK,
     "spark2": _LIKE_SPARK,
     "sqlite": Dialect(
+        nan="x = ''",  # as .import leaves a gap, which stands above all numbers like a NaN
         reads=sqlite_reads,
         text="x COLLATE BINARY",
         true="1",  # TRUE would be the column of that name where there is one

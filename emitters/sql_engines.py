@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
+from mbndt.emitters.sql_dialects import TYPES
 from mbndt.errors import EngineMissing
 from mbndt.rules import FeatureType
 
@@ -37,14 +38,7 @@ class Engine(ABC):
     """An SQL engine. Its constructor raises `EngineMissing` where it isn't installed."""
 
     dialect: ClassVar[str]
-    # The column that holds every value of a feature's type; float32 features come as doubles.
-    types: ClassVar[Mapping[FeatureType, str]] = {
-        FeatureType.FLOAT64: "DOUBLE",
-        FeatureType.FLOAT32: "DOUBLE",
-        FeatureType.INTEGER: "BIGINT",
-        FeatureType.BOOLEAN: "BOOLEAN",
-        FeatureType.CATEGORY: "TEXT",
-    }
+    types: ClassVar[Mapping[FeatureType, str]] = TYPES
 
     @abstractmethod
     def version(self) -> str:
@@ -55,7 +49,10 @@ class Engine(ABC):
         """Return the rows that a select gives over a table that holds the data."""
 
     def create(self, data: Data) -> str:
-        """Return the statement that creates the data's table."""
+        """Return the statement that creates the data's table, for the connection alone.
+
+        So none is made to outlive a crash, which takes MariaDB many times longer.
+        """
         columns = [
             exp.ColumnDef(
                 this=exp.Identifier(this=name, quoted=True),
@@ -64,7 +61,9 @@ class Engine(ABC):
             for name, kind in data.types.items()
         ]
         schema = exp.Schema(this=data.table.copy(), expressions=columns)
-        return exp.Create(this=schema, kind="TABLE").sql(dialect=self.dialect, identify=True)
+        alone = exp.Properties(expressions=[exp.TemporaryProperty()])
+        statement = exp.Create(this=schema, kind="TABLE", properties=alone)
+        return statement.sql(dialect=self.dialect, identify=True)
 
     def name(self, data: Data) -> str:
         """Return the table's name, quoted."""

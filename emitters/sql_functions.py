@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mbndt.emitters.sql_dialects import TYPES
 from mbndt.errors import TargetError
-from mbndt.rules import FeatureType, Rules, TargetType
+from mbndt.rules import Rules, TargetType
 
 if TYPE_CHECKING:
     from mbndt.emitters.sql_dialects import Expr
 
-# Of sqlglot, which spells them in each dialect. A float32 feature is rounded by the rules.
-_PARAMETERS = {
-    FeatureType.FLOAT64: "DOUBLE",
-    FeatureType.FLOAT32: "DOUBLE",
-    FeatureType.INTEGER: "BIGINT",
-    FeatureType.BOOLEAN: "BOOLEAN",
-    FeatureType.CATEGORY: "TEXT",
-}
 _LABELS = {
     TargetType.STRING: "TEXT",
     TargetType.INTEGER: "BIGINT",
@@ -83,7 +76,7 @@ def create_function(
     parameters = [
         exp.ColumnDef(
             this=exp.Identifier(this=feature.name, quoted=True),
-            kind=exp.DataType.build(_PARAMETERS[feature.type]),
+            kind=exp.DataType.build(TYPES[feature.type]),
         )
         for feature in rules.features
     ]

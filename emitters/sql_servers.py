@@ -13,11 +13,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mbndt.emitters.sql_dialects import TYPES
 from mbndt.emitters.sql_engines import Data, Engine
 from mbndt.errors import EngineFailed, EngineMissing
 from mbndt.rules import FeatureType
@@ -74,10 +75,7 @@ class MariaDb(Engine):
     """MariaDB, which speaks MySQL's dialect, reached by PyMySQL."""
 
     dialect = "mysql"
-    types: ClassVar[Mapping[FeatureType, str]] = {
-        **Engine.types,
-        FeatureType.CATEGORY: "LONGTEXT",
-    }
+    types: ClassVar = {**TYPES, FeatureType.CATEGORY: "LONGTEXT"}
 
     def __init__(self) -> None:
         self.connection = _mariadb()
@@ -96,8 +94,7 @@ class MariaDb(Engine):
         insert = f"INSERT INTO {name.replace('%', '%%')} VALUES ({marks})"
         with self.connection.cursor() as cursor:
             cursor.execute("USE asked")
-            # Other tables are made to outlive a crash, which takes many times longer.
-            cursor.execute(self.create(data).replace("TABLE", "TEMPORARY TABLE", 1))
+            cursor.execute(self.create(data))
             try:
                 cursor.executemany(insert, list(rows))
                 cursor.execute(select)
@@ -128,6 +125,7 @@ def _postgres() -> Any:
         cwd=folder, capture_output=True, text=True, **user,
     )  # fmt: skip
     if made.returncode:
+        shutil.rmtree(folder, ignore_errors=True)
         raise EngineFailed(f"initdb: {' '.join(made.stderr.split())}")
     places = ("-D", folder / "data", "-k", folder)
     command = (programs / "postgres", *places, *POSTGRES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from mbndt.emitters.base import Arm, Range, arms, ranges
+from mbndt.emitters.cuts import Arm, Range, arms, ranges
 from mbndt.emitters.sql_dialects import Dialect, one_of
 from mbndt.rules import FeatureType, Leaf, Node, NumericSplit, Rules, Split, walk
 

@@ -138,7 +138,7 @@ def compile_(
     chosen = {name: value for name, value in options.items() if value is not None}
     tool = emitter(target, **chosen)
     artifact = tool.emit(load(model))
-    notes = [*artifact.notes, *(tool.report(artifact) if report else ())]
+    notes = [*artifact.notes, *(tool.report(artifact) if report and not quiet else ())]
     default = None if isinstance(artifact.content, str) else Path(artifact.name + artifact.suffix)
     write(artifact.content, output or default)
     if quiet:

@@ -77,9 +77,7 @@ def _decimals(texts: list[str], rules: Rules) -> dict[str, int]:
             everywhere = int(number)
         elif name not in rules.feature or not rules.feature[name].type.numeric:
             numeric = [feature.name for feature in rules.features if feature.type.numeric]
-            raise OptionError(
-                f"--decimals: {shown(name)} is no number{nearest(name, numeric)}"
-            )
+            raise OptionError(f"--decimals: {shown(name)} is no number{nearest(name, numeric)}")
         else:
             found[name] = int(number)
     if everywhere is not None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.boxes import Reason, Space, answer, reasons
+from mbndt.confidence import wilson
 from mbndt.rules import Feature, Leaf, NumericSplit, Rules, walk
 from mbndt.table import Table
 from mbndt.values import read_value
@@ -22,26 +23,6 @@ def balanced_accuracy(expected: Codes, got: Codes) -> float:
     """Return the mean over the classes present of the share of rows [n] told right."""
     rates = [float(np.mean(got[expected == c] == c)) for c in np.unique(expected)]
     return math.fsum(rates) / len(rates)
-
-
-def wilson(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share (Wilson 1927).
-
-    >>> [round(end, 4) for end in wilson(8, 10)]
-    [0.4902, 0.9433]
-    """
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    share, scale = hits / n, 1 + z * z / n
-    middle = (share + z * z / (2 * n)) / scale
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / scale
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def rule_of_three(n: int) -> float:
-    """Return the upper 95 % end of a share of which n cases showed none (Hanley and
-    Lippman-Hand 1983).
-    """
-    return min(1.0, 3 / n)
 
 
 def balanced_interval(expected: Codes, got: Codes, level: float = 0.95) -> tuple[float, float]:
@@ -113,9 +94,9 @@ def explanations(rules: Rules) -> Mapping[str, float]:
     """
     space = Space.of(rules)
     found = reasons(rules, space)
-    sizes = [reason.leaf.size for reason in found]
-    known = [size for size in sizes if size is not None]
-    weights: list[int] = known if len(known) == len(sizes) and any(known) else [1] * len(sizes)
+    counts = [reason.leaf.size for reason in found]
+    known = [count for count in counts if count is not None]
+    weights: list[int] = known if len(known) == len(counts) and any(known) else [1] * len(counts)
 
     def mean(values: Iterable[float]) -> float:
         return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)

@@ -8,6 +8,7 @@ rounded in the rules too, before any target is compiled, within their gaps where
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -141,10 +142,12 @@ def _rounded_move(feature: Feature, threshold: Threshold, decimals: int, gap: Ga
     def as_type(number: Decimal) -> Threshold:
         return int(number) if whole else float(number) + 0.0
 
-    exact = Decimal(threshold)
+    # Whole numbers are below 8.5 if they are below 9.
+    at: Threshold = math.ceil(threshold) if whole else threshold
+    exact = Decimal(at)
     near = as_type(_multiple(exact, unit, ROUND_HALF_EVEN))
     if gap is None:
-        return Move(feature.name, threshold, near, safe=near == threshold)
+        return Move(feature.name, threshold, near, safe=near == at)
     low, high = gap
     # The least multiple above the gap's lower end, and the greatest up to its upper one.
     ends = [near]
@@ -276,10 +279,11 @@ def _provenance(
         if feature is None or "gaps" not in mapping(entry):
             facts[name] = entry
         elif typed is None or feature not in rules.used:
-            facts[name] = {**entry, "gaps": _kept_gaps(rules, rounded, feature, moves)}
+            kept = _kept_gaps(rules, rounded, feature, moves)
+            facts[name] = {**entry, "gaps": [*map(list, kept)]}
         else:
             values = finite_values(typed[name])
-            facts[name] = {**entry, "gaps": [*gaps(values, rounded.thresholds(feature))]}
+            facts[name] = {**entry, "gaps": [*map(list, gaps(values, rounded.thresholds(feature)))]}
     return {**rules.provenance, "features": facts, "rounded from": rules.fingerprint}
 
 

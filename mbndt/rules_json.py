@@ -263,7 +263,7 @@ def _object(
     known = required | (optional or set())
     for key in item:
         if key not in known:
-            raise RulesError(f"{path}: unknown key {shown(key)}{nearest(key[:60], known)}")
+            raise RulesError(f"{path}: unknown key {shown(key)}{nearest(key, known)}")
     for key in sorted(required - item.keys()):
         raise RulesError(f"{path}: the key {shown(key)} is lacking")
     return item

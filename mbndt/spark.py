@@ -48,6 +48,8 @@ def score(df: Any, rules: Rules, prefix: str = "") -> Any:
     if not isinstance(prefix, str):
         raise OptionError(f"prefix: got {shown(prefix)}, expected text")
     write = Writer(dialect("spark"), rules, prefix, None)
+    if not hasattr(df, "dtypes") or not hasattr(df, "selectExpr"):
+        raise DataError(f"df: got {type(df).__name__}, expected a Spark data frame")
     for feature in rules.used:
         _check_column(df, feature, write.words.fold)
     _check_outputs(df, write.outputs, write.words.fold)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.emitters import TARGETS, Artifact, Emitter, emitter, emitter_class
-from mbndt.emitters.base import float32_above
+from mbndt.emitters.cuts import float32_above
 from mbndt.errors import EngineFailed, EngineMissing, OptionError, TargetError, shown
 from mbndt.interpreter import Predictions, branches, leaf_ids
 from mbndt.rules import (
@@ -117,10 +117,11 @@ def check(
 def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, table: Table) -> Check:
     """Return what was found so far with the rows of one more table."""
     note = found.note
-    table, left_out = holdable(rules, tool, table)
-    if left_out:
+    table, changed = holdable(rules, tool, table)
+    if changed:
         listed = ", ".join(map(str, tool.unheld()))
-        note = f"{left_out} rows of {table.source} left out: no value can be {listed} there"
+        own = f"{changed} values of {table.source} that can't be there ({listed}) made the next"
+        note = "; ".join(filter(None, (note, own)))
     expected, got = tool.expected(rules, table), tool.run(artifact, table)
     wrong = differences(expected, got)
     first = found.first
@@ -133,17 +134,32 @@ def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, tab
 
 
 def holdable(rules: Rules, tool: Emitter, table: Table) -> tuple[Table, int]:
-    """Return the rows that a target's inputs can hold, and the number of the others."""
-    found = np.zeros(table.rows, np.bool_)
+    """Return a table whose values a target's inputs can hold, the others made the next that they
+    can, and the number of these.
+    """
+    columns, changed = dict(table.columns), 0
     for feature in rules.used:
         whole = feature.type == FeatureType.INTEGER
         unheld = [x for x in tool.unheld() if isinstance(x, int) == whole]
-        if unheld and feature.type.numeric:
-            # A float32 feature comes as the double before it is rounded.
-            kind = feature.type if whole else FeatureType.FLOAT64
-            column = table.typed(replace(feature, type=kind))
-            found |= np.isin(column.values, unheld) & ~column.missing
-    return (table.take(~found) if found.any() else table), int(found.sum())
+        if not unheld or not feature.type.numeric:
+            continue
+        # A float32 feature comes as the double before it is rounded.
+        kind = feature.type if whole else FeatureType.FLOAT64
+        column = table.typed(replace(feature, type=kind))
+        places = np.flatnonzero(np.isin(column.values, unheld) & ~column.missing).tolist()
+        if places:
+            cells = list(table.column(feature.name))
+            for place in places:
+                cells[place] = _next_inwards(column.values[place].item(), table.text)
+            columns[feature.name] = cells
+            changed += len(places)
+    return replace(table, columns=columns), changed
+
+
+def _next_inwards(value: float, text: bool) -> object:
+    """Return the number beside an end of its type, as a cell of its table."""
+    near = value + 1 if isinstance(value, int) else math.nextafter(value, 0.0)
+    return repr(near) if text else near
 
 
 def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_]:

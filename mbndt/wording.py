@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbndt.emitters.base import Range, double_cut, ranges
+from mbndt.emitters.cuts import Range, double_cut, ranges
 from mbndt.errors import shown
 from mbndt.rules import Feature, FeatureType, Node, NumericSplit, Rules, Split, Threshold
 

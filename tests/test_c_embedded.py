@@ -134,12 +134,12 @@ def test_nothing_but_the_texts_of_labels_takes_ram_on_avr(command, number):
             assert 0 < measure(avr, code).ram <= texts
 
 
-def test_a_table_would_be_seen_in_ram():
+@pytest.mark.parametrize("command", CORES["AVR"], ids=lambda command: command[0])
+def test_a_table_would_be_seen_in_ram(command):
     code = "int f(int i);\nint f(int i) { static const int t[] = {5, 3, 9, 1}; return t[i & 3]; }\n"
-    for command in CORES["AVR"]:
-        if located := c_report._located(command):
-            assert measure(Core("AVR", located), code).ram == 8
-            assert measure(Core("other", located), code).ram == 0
+    avr = core("AVR", command)
+    assert measure(avr, code).ram == 8
+    assert measure(replace(avr, name="other"), code).ram == 0
 
 
 @pytest.mark.parametrize("number", NUMBERS)

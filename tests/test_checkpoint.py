@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbndt import load
-from mbndt.checkpoint import RECORD, save
+from mbndt.checkpoint import RECORD, save, with_rules
 from mbndt.errors import CheckpointError, MbndtError, OutputError, RulesError
 from mbndt.model import learn
 from mbndt.settings import preset
@@ -54,6 +55,27 @@ def test_the_name_of_the_file_leaves_no_trace(model, path, tmp_path):
 def test_a_rules_json_file_is_a_model_too(example, tmp_path):
     (tmp_path / "r.json").write_text(example.to_json())
     assert load(tmp_path / "r.json") == example
+
+
+def test_other_rules_take_the_place_of_a_models_own_and_all_else_stays(model, path, tmp_path):
+    other = replace(model.rules, name="another")
+    (tmp_path / "other.pt").write_bytes(with_rules(path, other))
+    assert load(tmp_path / "other.pt") == other
+    old, new = (torch.load(p, weights_only=True) for p in (path, tmp_path / "other.pt"))
+    for found in (old, new):
+        found["weights"] = {name: found["weights"][name].tolist() for name in found["weights"]}
+        found.pop("encoder")
+    assert new == old
+    assert with_rules(path, model.rules) == with_rules(path, model.rules)
+    with zipfile.ZipFile(path) as before, zipfile.ZipFile(tmp_path / "other.pt") as after:
+        assert before.namelist() == after.namelist()
+        changed = [name for name in before.namelist() if before.read(name) != after.read(name)]
+    assert [name.endswith(RECORD) for name in changed] == [True]
+
+
+def test_rules_json_is_replaced_by_rules_json(example, tmp_path):
+    (tmp_path / "r.json").write_text("anything")
+    assert with_rules(tmp_path / "r.json", example).decode() == example.to_json()
 
 
 @given(st.data())

@@ -12,6 +12,7 @@ from conftest import EXAMPLE
 from drawn_tables import mixed_table
 
 from mbndt import __version__, cli, load
+from mbndt.interpreter import leaf_ids
 from mbndt.report import predictions_csv
 
 ROWS = "respiratory rate,lactate,on oxygen,AVPU\n8,1.5,true,alert\n9.0,,,\n,2.15,0,pain\n"
@@ -115,8 +116,8 @@ def test_a_mismatch_gives_exit_1_and_the_first_row(run, monkeypatch):
 
     def wrong(self, rules):
         artifact = emit(self, rules)
-        object.__setattr__(artifact, "content", artifact.text.replace("x < 2.15", "x <= 2.15"))
-        return artifact
+        assert "lactate >= 2.15" in artifact.text
+        return replace(artifact, content=artifact.text.replace("e >= 2.15", "e > 2.15"))
 
     monkeypatch.setattr(Python, "emit", wrong)
     code, out, _ = run("verify", EXAMPLE, "--target", "python", "--rows", 100)
@@ -126,11 +127,15 @@ def test_a_mismatch_gives_exit_1_and_the_first_row(run, monkeypatch):
     assert "got: leaf 1" in out
 
 
+COMMANDS = ("train", "tune", "refine", "compile", "predict", "verify", "show", "round",
+            "sheet-template")  # fmt: skip
+
+
 def test_version_and_help_exit_0(run):
     assert run("--version") == (0, f"mbndt {__version__}\n", "")
     code, out, _ = run("--help")
     assert code == 0
-    assert all(command in out for command in ("train", "compile", "predict", "verify", "show"))
+    assert all(command in out for command in COMMANDS)
 
 
 TRAIN = ["train", "DATA", "--target", "y", "-o", "OUT"]
@@ -195,6 +200,21 @@ def test_a_table_that_train_cant_use(run, tmp_path, content, message):
         (["verify", "MODEL", "--json", "none/r.json"], "none/r.json"),
         (["show", "none.pt"], "none.pt"),
         (["show"], "model"),
+        (["show", "MODEL", "--data", "ROWS"], "--data: only with --metrics"),
+        (["round", "MODEL"], "no decimals stated"),
+        (["round", "MODEL", "--decimals", "0"], "--data"),
+        (["round", "MODEL", "--decimals", "x"], "--decimals: got 'x'"),
+        (["round", "MODEL", "--decimals", "lactat=1"], "did you mean 'lactate'"),
+        (["round", "MODEL", "--decimals", "AVPU=1"], "'AVPU' is no number"),
+        (["round", "MODEL", "--decimals", "lactate=16"], "at most 15"),
+        (["round", "MODEL", "--decimals", "lactate=1", "--data", "BAD"], "row 1: got 'high'"),
+        (["round", "MODEL", "--sheet", "none.toml"], "--sheet: none.toml"),
+        (["round", "none.pt", "--decimals", "1"], "none.pt"),
+        (["sheet-template", "none.pt"], "none.pt"),
+        (["sheet-template", "MODEL", "-o", "none/s.toml"], "none/s.toml"),
+        (["compile", "MODEL", "--target", "protocol", "--sheet", "none.toml"], "none.toml"),
+        (["compile", "MODEL", "--target", "protocol", "--paper", "a5"], "--paper: got 'a5'"),
+        (["compile", "MODEL", "--target", "c", "--sheet", "s.toml"], "--sheet"),
         (["learn"], "learn"),
     ],
 )  # fmt: skip
@@ -406,3 +426,63 @@ def test_a_price_without_refining_is_refused(run, tmp_path):
     words = ["train", data, "--target", "y", "-o", tmp_path / "m.pt"]
     failed(run(*words, "--no-refine", "--compact"), "--compact")
     failed(run(*words, "--preset", "paper", "--penalty", 3), "--penalty")
+
+
+# The decision sheet
+
+
+def test_a_template_is_filled_in_and_stands_on_the_sheet(run, tmp_path):
+    sheet, out = tmp_path / "s.toml", tmp_path / "s.md"
+    assert run("sheet-template", EXAMPLE, "-o", sheet) == (0, "", "")
+    words = ["compile", EXAMPLE, "--target", "protocol", "--format", "md", "--sheet", sheet]
+    code, bare, _ = run(*words)
+    assert code == 0
+    assert "| Author | NOT STATED |" in bare
+    sheet.write_text(sheet.read_text().replace('author = ""', 'author = "B. Example"'))
+    assert run(*words, "-o", out) == (0, "", "")
+    assert "| Author | B. Example |" in out.read_text()
+    sheet.write_text('titel = "x"')
+    failed(run(*words), "s.toml: unknown key 'titel'; did you mean 'title'")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".pt"])
+def test_round_writes_what_it_reads_with_thresholds_at_the_stated_decimals(run, tmp_path, suffix):
+    data, model = write_csv(tmp_path / "data.csv", 200), tmp_path / f"m{suffix}"
+    out, sheet = tmp_path / f"r{suffix}", tmp_path / "s.toml"
+    assert run("train", data, "--target", "y", "-o", tmp_path / "m.pt", "--preset", "fast")[0] == 0
+    before = load(tmp_path / "m.pt")
+    if suffix == ".json":
+        model.write_text(before.to_json(), "utf-8")
+    broken = [f for f in before.used if f.type in ("float64", "float32")]
+    assert broken
+    sheet.write_text("".join(
+        f"[features.{json.dumps(feature.name)}]\ndecimals = 0\n" for feature in broken
+    ))  # fmt: skip
+    code, _, err = run("round", model, "--sheet", sheet, "--data", data, "-o", out)
+    assert code == 0, err
+    after = load(out)
+    assert all(t == int(t) for feature in broken for t in after.thresholds(feature))
+    moved = leaf_ids(before, mixed_table(200)) != leaf_ids(after, mixed_table(200))
+    assert f"mbndt: note: {moved.sum()} of 200 rows change leaf; accuracy 0." in err
+    assert after.provenance["rounded from"] == before.fingerprint
+    assert (out.read_bytes()[:2] == b"PK") == (suffix == ".pt")
+    words = ["round", model, "--sheet", sheet, "--data", data, "-o", out]
+    assert run(*words, "--quiet") == (0, "", "")
+
+
+def test_round_takes_decimals_for_all_numbers_that_are_not_whole(run):
+    code, out, err = run("round", EXAMPLE, "--decimals", 2)
+    assert (code, json.loads(out)["root"]) == (0, json.loads(EXAMPLE.read_bytes())["root"])
+    assert err == ("mbndt: note: no training row changes leaf: each threshold stays between the"
+                   " same two values\n")  # fmt: skip
+    failed(run("round", EXAMPLE, "--decimals", 1), "1 thresholds", "'lactate': 2.15 to 2.1")
+    failed(run("round", EXAMPLE, "--decimals", "lactate=1", "--decimals", 2), "2.15 to 2.1")
+
+
+def test_show_metrics_tells_what_reasons_ask_for_and_what_gaps_leave_answered(run, rows_csv):
+    code, out, _ = run("show", EXAMPLE, "--metrics", "--data", rows_csv)
+    assert code == 0
+    for said in ("leaf 0", "explanation size: ", "redundant paths: ", "largest explanation: 3",
+                 "rows that lack a value in use: 2 of 3, of which "):  # fmt: skip
+        assert said in out
+    assert "explanation size" not in run("show", EXAMPLE)[1]

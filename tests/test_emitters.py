@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from strategies import float_thresholds, integer_thresholds, rule_trees, texts
 
 from mbndt.emitters import emit, emitter
-from mbndt.emitters.base import (
-    C_KEYWORDS,
-    arms,
-    double_cut,
-    float32_above,
-    identifier,
-    pieces,
-    ranges,
-)
+from mbndt.emitters.base import C_KEYWORDS, identifier
+from mbndt.emitters.cuts import arms, double_cut, float32_above, ranges
+from mbndt.emitters.nested import pieces
 from mbndt.errors import OptionError
 from mbndt.interpreter import _branch
 from mbndt.rules import Feature, FeatureType, NumericSplit, walk

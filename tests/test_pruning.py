@@ -1,12 +1,15 @@
 """Pruned rules route every raw row as the pruned network does, also rows never seen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from drawn_tables import mixed_table
 
+from mbndt.boxes import answer, equivalent
 from mbndt.encoding import fit_encoder, typed_columns
-from mbndt.interpreter import leaf_ids
+from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.network import Shape, TrainedNetwork, initial
 from mbndt.pruning import prune, surviving
 from mbndt.rules import Group, Interval, Leaf, NumericSplit
@@ -103,3 +106,81 @@ def test_one_hot_columns_become_splits_on_the_categories():
     for split in colours:
         values = [value for group in split.groups for value in group.values]
         assert sorted(values) == ["blue", "green", "grey", "red"]
+
+
+def rewritten(rules, change):
+    """Return rules with `change` made to each of their splits."""
+
+    def node(old):
+        if isinstance(old, Leaf):
+            return old
+        return change(replace(old, children=tuple(node(child) for child in old.children)))
+
+    return replace(rules, root=node(rules.root))
+
+
+def told_apart(rules):
+    """Return rules each leaf of which answers with its own id."""
+    values = [(1.0 - i / 1000, i / 1000) for i in range(len(rules.leaves))]
+    numbered = iter(values)
+
+    def node(old):
+        if isinstance(old, Leaf):
+            return replace(old, value=next(numbered))
+        return replace(old, children=tuple(node(child) for child in old.children))
+
+    return replace(rules, root=node(rules.root))
+
+
+def joined(split):
+    """Return a split whose neighbouring intervals to one child are one; groups likewise."""
+    if isinstance(split, NumericSplit):
+        parts = split.intervals
+        kept = [p for p, following in zip(parts, [*parts[1:], None], strict=True)
+                if following is None or following.to != p.to]  # fmt: skip
+        return replace(split, intervals=tuple(Interval(p.below, p.to) for p in kept))
+    members = {}
+    for group in split.groups:
+        members.setdefault(group.to, []).extend(group.values)
+    return replace(split, groups=tuple(Group(tuple(v), to) for to, v in members.items()))
+
+
+def test_intervals_and_groups_to_one_child_joined_answer_every_input_alike():
+    shorter = 0
+    for seed in SEEDS:
+        rules = told_apart(drawn(seed)[2])
+        merged = rewritten(rules, joined)
+        assert equivalent(rules, merged, exact=True) is None
+        count = [sum(len(s.intervals) for s in each.splits if isinstance(s, NumericSplit))
+                 for each in (rules, merged)]  # fmt: skip
+        shorter += count[1] < count[0]
+    assert shorter  # redirected intervals beside the branch that took them
+
+
+def elsewhere(split):
+    """Return a split whose redirected parts lead to the next child."""
+
+    def to_next(part):
+        far = part.redirected_from is not None
+        return replace(part, to=(part.to + 1) % len(split.children)) if far else part
+
+    if isinstance(split, NumericSplit):
+        return replace(split, intervals=tuple(map(to_next, split.intervals)))
+    return replace(split, groups=tuple(map(to_next, split.groups)))
+
+
+def test_a_redirect_to_another_branch_is_seen_with_a_row_that_shows_it():
+    seen = 0
+    for seed in SEEDS:
+        rules = told_apart(drawn(seed)[2])
+        moved = rewritten(rules, elsewhere)
+        row = equivalent(rules, moved, exact=True)
+        if row is None:
+            table = strange_rows(rules, seed)
+            assert np.array_equal(leaf_ids(rules, table), leaf_ids(moved, table))
+            continue
+        row = dict.fromkeys(rules.feature) | row
+        leaves = [each.leaves[leaf_of(each, row)] for each in (rules, moved)]
+        assert answer(rules, leaves[0], True) != answer(moved, leaves[1], True)
+        seen += 1
+    assert seen > 2

@@ -229,3 +229,26 @@ def test_spark_reads_no_variables_in_texts_and_none_can_hide_in_a_name(spark):
     hidden = one_cut(Feature("${env:HOME}", FeatureType.FLOAT64), 0.5)
     with pytest.raises(TargetError, match="variable"):
         score(frame(spark, {"${env:HOME}": [1.0]}, {"${env:HOME}": "double"}), hidden)
+
+
+@pytest.mark.parametrize("setting", ["true", "false"])
+def test_texts_are_read_alike_whatever_the_session_takes_for_an_escape(spark, setting):
+    texts = ("o'b", 'say "no"', "back\\slash", "two\nlines", "tab\t", "${x}", "\\n", "plain")
+    groups = tuple(Group((text,), i) for i, text in enumerate(texts))
+    sure = [tuple(float(i == k) for k in range(len(texts))) for i in range(len(texts))]
+    leaves = tuple(Leaf(i, value) for i, value in enumerate(sure))
+    split = SetSplit("c", groups, 0, leaves, 1)
+    feature = Feature("c", FeatureType.CATEGORY, texts)
+    rules = Rules("texts", Target("y", TargetType.STRING, texts), (feature,), split)
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", setting)
+    try:
+        df = spark.createDataFrame([(text,) for text in texts], "c STRING")
+        answers = [row.prediction for row in score(df, rules).collect()]
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+    assert answers == list(texts)
+
+
+def test_what_is_no_data_frame_is_refused():
+    with pytest.raises(DataError, match="expected a Spark data frame"):
+        score([1], single_leaf())

@@ -12,6 +12,7 @@ import pytest
 import sqlglot
 from hypothesis import example as case
 from hypothesis import given, settings
+from sql_rules import X, nesting, one_group, one_split, sql, twins
 from strategies import (
     HOSTILE_TEXTS,
     chain,
@@ -47,7 +48,6 @@ TYPES = {
     "float64": "DOUBLE", "float32": "DOUBLE", "integer": "BIGINT", "boolean": "BOOLEAN",
     "category": "VARCHAR",
 }  # fmt: skip
-X = Feature("x", FeatureType.FLOAT64)
 # Read one ulp off by SQLite 3.40.
 MISREAD = [0.03499004043054443, 17.44188601917004, 5.739533395205902]
 
@@ -98,35 +98,6 @@ class Engine:
         return data
 
 
-def one_split(feature, thresholds, missing=1, target=None):
-    """Return rules with one numeric split, whose leaf ids count its intervals."""
-    parts = tuple(Interval(t, k) for k, t in enumerate([*thresholds, None]))
-    leaves = tuple(Leaf(k, (k / 8, 1 - k / 8)) for k in range(len(parts)))
-    target = target or Target("y", TargetType.STRING, ("no", "yes"))
-    return Rules("one split", target, (feature,),
-                 NumericSplit(feature.name, parts, missing, leaves))  # fmt: skip
-
-
-def one_group(name, values, categories=(), missing=1, unseen=1):
-    """Return rules that send some texts to leaf 0, all else to leaf 1."""
-    split = SetSplit(name, (Group(values, 0),), missing,
-                     (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen)  # fmt: skip
-    feature = Feature(name, FeatureType.CATEGORY, categories or values)
-    return Rules("one group", Target("y", TargetType.STRING, ("in", "out")), (feature,), split)
-
-
-def sql(rules, **options):
-    return emit(rules, "sql", **options).text
-
-
-def shallow(monkeypatch):
-    """Make every dialect nest so little that most trees are written as path conditions."""
-    few = {
-        name: replace(words, nesting=1) for name, words in sql_dialects._DIALECTS.items()
-    }  # fmt: skip
-    monkeypatch.setattr(sql_dialects, "_DIALECTS", few)
-
-
 @pytest.mark.parametrize("dialect", ENGINES)
 @pytest.mark.parametrize("depth", [9, 10, 11, 12, 32, 33, 50, 500])
 def test_a_deep_tree_answers_as_the_interpreter(dialect, depth):
@@ -143,7 +114,7 @@ def test_path_conditions_grow_with_the_leaves_and_not_with_their_depth(dialect):
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_path_conditions_answer_as_the_interpreter(dialect, monkeypatch):
-    shallow(monkeypatch)
+    nesting(monkeypatch, 1)
 
     @settings(max_examples=25)
     @given(rule_trees(depth=6))
@@ -171,7 +142,7 @@ def test_a_deep_tree_of_splits_with_one_child_needs_no_case(dialect):
 @pytest.mark.parametrize("missing", [0, 1])
 def test_path_conditions_keep_nan_from_the_open_end(missing, monkeypatch):
     """The child of missing values is the largest, so that no test comes before its own."""
-    shallow(monkeypatch)
+    nesting(monkeypatch, 1)
     inputs = (X, Feature("z", FeatureType.FLOAT64))
     bushy = NumericSplit("z", (Interval(0.0, 0), Interval(None, 1)), missing,
                          (Leaf(0, 0.0), Leaf(1, 1.0)))  # fmt: skip
@@ -185,7 +156,7 @@ def test_path_conditions_keep_nan_from_the_open_end(missing, monkeypatch):
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_path_conditions_tell_all_numbers_from_missing_values(dialect, monkeypatch):
-    shallow(monkeypatch)
+    nesting(monkeypatch, 1)
     bushy = replace(one_split(Feature("z", FeatureType.FLOAT64), [0.0]).root, missing=0)
     leaves = tuple(Leaf(k + 1, leaf.value) for k, leaf in enumerate(bushy.children))
     root = NumericSplit("x", (Interval(None, 0),), 1,
@@ -429,14 +400,6 @@ def test_a_used_column_named_as_an_output_names_the_prefix(dialect, name):
     assert sql(rules, dialect=dialect, **{"as": "expression"})
 
 
-def twins(first, second):
-    inner = NumericSplit(second, (Interval(0.0, 0), Interval(None, 1)), 0,
-                         (Leaf(0, 1.0), Leaf(1, 2.0)))  # fmt: skip
-    root = NumericSplit(first, (Interval(0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, 3.0)))
-    inputs = (Feature(first, FeatureType.FLOAT64), Feature(second, FeatureType.FLOAT64))
-    return Rules("twins", Target("y", TargetType.FLOAT64), inputs, root)
-
-
 LONG = "é" * 31 + "ab"  # 64 bytes; PostgreSQL sees 63
 
 
@@ -646,12 +609,20 @@ def test_every_dialect_reads_back_the_names_and_texts_that_went_in(dialect):
     assert asked - columns <= ({"", "1", "a"} if dialect == "bigquery" else set())
     assert columns <= asked | ours
     texts = {spelt(node) for node in tree.find_all(*SPELT)}
+    texts |= {"".join(map(piece, node.expressions)) for node in tree.find_all(sqlglot.exp.Concat)}
+    texts |= {piece(node) for node in tree.find_all(sqlglot.exp.Chr)}
     assert set(names) <= texts
     tables = {table.name for table in tree.find_all(sqlglot.exp.Table)}
     assert tables <= {"data", "answers", "DUAL", ""}
 
 
 SPELT = (sqlglot.exp.Literal, sqlglot.exp.National, sqlglot.exp.ByteString, sqlglot.exp.HexString)
+
+
+def piece(node):
+    """Return the text of a part of a concatenation: a literal, or a character by its number."""
+    character = node.find(sqlglot.exp.Chr)
+    return chr(int(character.expressions[0].name)) if character else node.name
 
 
 def spelt(node):
@@ -674,7 +645,7 @@ WORDS = {
     "postgres": ['"data"."x" = CAST(\'NaN\' AS DOUBLE PRECISION)',
                  "CAST(0.1E0 AS DOUBLE PRECISION)", 'CAST("data"."c" AS TEXT) COLLATE "C" IN'],
     "mysql": ["CAST(CAST(`data`.`c` AS CHAR CHARACTER SET utf8mb4) AS BINARY) IN", "UNION ALL"],
-    "clickhouse": ['isNaN("data"."x")', '"data"."flag" = FALSE'],
+    "clickhouse": ['isNaN("x")', '"flag" = FALSE'],
     "spark": ["ISNAN(`data`.`x`)", "LEFT JOIN VALUES"],
     "bigquery": ["IS_NAN(`data`.`x`)", "UNNEST(["],
     "snowflake": ['"data"."x" = CAST(\'NaN\' AS DOUBLE)', "CAST(0.1E0 AS DOUBLE)"],
@@ -787,3 +758,12 @@ def test_an_integer_column_that_holds_doubles_knows_nan_for_missing(example):
         engine.execute(f"CREATE TABLE data AS SELECT * FROM (VALUES {rows}) AS v({names})")
         found = engine.execute(emit(example, "sql").text).fetchnumpy()
     assert found["leaf"].tolist() == [0, 2, 1]
+
+
+def test_an_empty_text_in_a_column_of_numbers_is_a_gap_in_sqlite():
+    # As SQLite's own import of a CSV leaves one.
+    rules = one_split(X, [0.5], missing=0)
+    with Engine("sqlite") as engine:
+        engine.fill({"x": [0.0, 1.0, "", None, -1.0]}, {"x": "DOUBLE"})
+        leaves = [row[3] for row in engine.rows(sql(rules, dialect="sqlite"))]
+    assert leaves == [0, 1, 0, 0, 0]

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import example as case
 from hypothesis import given, settings
+from sql_rules import X, nesting, one_group, one_split, sql, twins
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.emitters import emit, emitter, sql_dialects
+from mbndt.emitters import emitter, sql_dialects
 from mbndt.emitters.sql_engines import engine
 from mbndt.errors import EngineMissing, TargetError
 from mbndt.interpreter import predict
@@ -36,8 +37,6 @@ from mbndt.table import Table
 from mbndt.verify import boundary_rows, check
 
 ENGINES = ["clickhouse", "datafusion", "spark"]
-X = Feature("x", FeatureType.FLOAT64)
-LABELS = Target("y", TargetType.STRING, ("no", "yes"))
 COLUMNS = {
     "clickhouse": {"float": "Nullable(Float32)", "double": "Nullable(Float64)",
                    "integer": "Nullable(Int64)", "boolean": "Nullable(Bool)",
@@ -148,34 +147,9 @@ class Tables:
         return data
 
 
-def one_split(feature, thresholds, missing=1, target=LABELS):
-    """Return rules with one numeric split, whose leaf ids count its intervals."""
-    parts = tuple(Interval(t, k) for k, t in enumerate([*thresholds, None]))
-    leaves = tuple(Leaf(k, (k / 8, 1 - k / 8)) for k in range(len(parts)))
-    return Rules("one split", target, (feature,),
-                 NumericSplit(feature.name, parts, missing, leaves))  # fmt: skip
-
-
-def one_group(name, values, missing=1, unseen=1):
-    """Return rules that send some texts to leaf 0, all else to leaf 1."""
-    split = SetSplit(name, (Group(values, 0),), missing,
-                     (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen)  # fmt: skip
-    return Rules("one group", LABELS, (Feature(name, FeatureType.CATEGORY, values),), split)
-
-
-def sql(rules, dialect, **options):
-    return emit(rules, "sql", dialect=dialect, **options).text
-
-
 def agrees(rules, dialect, rows=60):
     found = check(rules, "sql", {"dialect": dialect}, [boundary_rows(rules, rows)])
     assert (found.outcome, found.mismatches) == ("agrees", 0), (found.note, found.first)
-
-
-def nesting(monkeypatch, levels):
-    """Let every dialect nest so deep and no deeper."""
-    words = {name: replace(own, nesting=levels) for name, own in sql_dialects._DIALECTS.items()}
-    monkeypatch.setattr(sql_dialects, "_DIALECTS", words)
 
 
 def test_an_engine_reads_every_literal_as_its_double(dialect):
@@ -441,13 +415,8 @@ TWINS = [("a", "A"), ("É", "é"), ("ı", "i"), ("İ", "i̇"), ("k", "\u212a"), 
 
 @pytest.mark.parametrize("first, second", TWINS)
 def test_columns_are_refused_where_the_engine_takes_them_for_one(dialect, first, second):
-    inner = NumericSplit(second, (Interval(0.0, 0), Interval(None, 1)), 0,
-                         (Leaf(0, 0.0), Leaf(1, 1.0)))  # fmt: skip
-    outer = NumericSplit(first, (Interval(0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, 2.0)))
-    inputs = (Feature(first, FeatureType.FLOAT64), Feature(second, FeatureType.FLOAT64))
-    rules = Rules("twins", Target("y", TargetType.FLOAT64), inputs, outer)
     try:
-        text = sql(rules, dialect)
+        text = sql(twins(first, second), dialect)
     except TargetError as error:
         assert "for one" in str(error)
         assert dialect == "spark"
@@ -508,3 +477,15 @@ def test_spark_without_java_is_missing(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(EngineMissing, match="needs Java"):
         engine("spark")
+
+
+def test_a_column_that_is_named_as_another_with_its_table_is_not_taken_for_it():
+    available("clickhouse")
+    for names in (("a", "data.a"), ("data", "data.data"), ("*", "data.*"), ("a", "answers.leaf")):
+        leaves = tuple(Leaf(i, (i / 4, 1 - i / 4)) for i in range(3))
+        other = NumericSplit(names[1], (Interval(0.5, 0), Interval(None, 1)), 0, leaves[:2])
+        root = NumericSplit(names[0], (Interval(0.5, 0), Interval(None, 1)), 0, (other, leaves[2]))
+        features = tuple(Feature(name, FeatureType.FLOAT64) for name in names)
+        rules = Rules("r", Target("y", TargetType.STRING, ("no", "yes")), features, root)
+        found = check(rules, "sql", {"dialect": "clickhouse"}, [boundary_rows(rules, 60)])
+        assert (found.outcome, found.mismatches) == ("agrees", 0), (names, found.note)

@@ -8,8 +8,8 @@ import pytest
 import sqlglot
 from hypothesis import example as case
 from hypothesis import given, settings
+from sql_rules import X, one_group, one_split, sql, twins
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
-from test_sql import X, one_group, one_split, sql, twins
 
 from mbndt.emitters import emit
 from mbndt.emitters.sql_dialects import known

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import example as case
 from hypothesis import given, settings
+from sql_rules import X, nesting, one_group, one_split, sql, twins
+from sqlglot import exp
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
-from test_sql import X, one_group, one_split, shallow, sql, twins
 
 from mbndt.emitters import emitter, sql_dialects, sql_servers
 from mbndt.emitters.sql_engines import Data
@@ -37,8 +38,9 @@ from mbndt.rules import (
     TargetType,
 )
 from mbndt.table import Table
-from mbndt.verify import boundary_rows, differences
+from mbndt.verify import boundary_rows, check, holdable
 
+DATA = exp.to_table("data")
 SERVERS = {"postgres": Postgres, "mysql": MariaDb}
 TYPES = {
     "postgres": {"float64": "double precision", "float32": "double precision",
@@ -85,12 +87,9 @@ class Server:
     def leaves(self, rules, **options):
         """Return the leaves that a select over the table finds, in the order of `id`."""
         text = sql(rules, dialect=self.dialect, **options)
-        place = 1 + [name[0] for name in self.described(text)].index("leaf")
-        return [row[place - 1] for row in sorted(self.rows(text), key=lambda row: row[0])]
-
-    def described(self, text):
-        self.cursor.execute(text)
-        return self.cursor.description
+        rows = sorted(self.rows(text), key=lambda row: row[0])
+        place = [column[0] for column in self.cursor.description].index("leaf")
+        return [row[place] for row in rows]
 
 
 @pytest.fixture(params=SERVERS)
@@ -120,57 +119,31 @@ def mysql(server):
     return server
 
 
-def finite(rules, table):
-    """Return the rows without an infinite number, which MariaDB doesn't hold."""
-    cells = [table.column(feature.name) for feature in rules.features]
-    infinite = [
-        any(isinstance(cell, float) and math.isinf(cell) for cell in row)
-        for row in zip(*cells, strict=True)
-    ]
-    return table.take(~np.array(infinite, bool)) if any(infinite) else table
-
-
-def agreed(server, rules, rows=60):
-    """Run the select on boundary rows, and tell whether all answers are the interpreter's."""
-    tool = emitter("sql", dialect=server.dialect)
-    table = boundary_rows(rules, rows)
-    if server.dialect == "mysql":
-        table = finite(rules, table)
-    artifact = tool.emit(rules)
-    found = differences(predict(rules, table), tool_run(server, artifact, table))
-    return len(found) > 0 and not found.any()
-
-
-def tool_run(server, artifact, table):
-    """Run an artefact whether or not the dialect stands in the registry."""
-    from mbndt.emitters import sql_run
-    from mbndt.emitters.sql import _table
-
-    words = sql_dialects.dialect(server.dialect)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sql_run, "engine", lambda _: server.engine)
-        return sql_run.run(artifact, _table("table", None, "data"), words, table)
+def agrees(server, rules, rows=60):
+    found = check(rules, "sql", {"dialect": server.dialect}, [boundary_rows(rules, rows)])
+    assert (found.outcome, found.mismatches) == ("agrees", 0), (found.note, found.first)
+    assert found.rows > 0
 
 
 @pytest.mark.parametrize("depth", [9, 31, 32, 33, 50, 500])
 def test_a_deep_tree_answers_as_the_interpreter(server, depth):
-    assert agreed(server, chain(depth), 300)
+    agrees(server, chain(depth), 300)
 
 
 @pytest.mark.parametrize("make", [regression, single_leaf, many_intervals])
 def test_edge_cases_answer_as_the_interpreter(server, make):
-    assert agreed(server, make())
+    agrees(server, make())
 
 
 def test_path_conditions_answer_as_the_interpreter(server, monkeypatch):
-    shallow(monkeypatch)
+    nesting(monkeypatch, 1)
 
     @settings(max_examples=15)
     @given(rule_trees(depth=6))
     @case(many_intervals())
     @case(chain(12))
     def agree(rules):
-        assert agreed(server, rules)
+        agrees(server, rules)
 
     agree()
 
@@ -189,19 +162,13 @@ def test_an_engine_reads_and_returns_every_double_as_it_is(server):
     for start in range(0, len(doubles), 500):
         (row,) = server.rows(f"SELECT {', '.join(literals[start : start + 500])}")
         assert list(row) == doubles[start : start + 500]
-    data = Data(sql_table("data"), {"x": FeatureType.FLOAT64}, [doubles])
+    data = Data(DATA, {"x": FeatureType.FLOAT64}, [doubles])
     assert [row[0] for row in server.engine.ask(data, "SELECT * FROM data")] == doubles
 
 
-def sql_table(name):
-    from mbndt.emitters.sql import _table
-
-    return _table("table", name, name)
-
-
 def test_select_view_and_expression_agree(server, example):
-    table = boundary_rows(example, 40)
-    table = finite(example, table)
+    tool = emitter("sql", dialect=server.dialect)
+    table, _ = holdable(example, tool, boundary_rows(example, 40))
     kinds = TYPES[server.dialect]
     types = {feature.name: kinds[feature.type] for feature in example.features}
     server.fill({name: table.column(name) for name in types}, types)
@@ -268,7 +235,7 @@ def test_labels_keep_their_type(server, classes):
                    for k in range(len(classes)))  # fmt: skip
     parts = tuple(Interval(float(k), k) for k in range(len(classes) - 1))
     root = NumericSplit("x", (*parts, Interval(None, len(classes) - 1)), 0, leaves)
-    assert agreed(server, Rules("types", Target("y", TargetType(kind), classes), (X,), root))
+    agrees(server, Rules("types", Target("y", TargetType(kind), classes), (X,), root))
 
 
 TEXTS = {
@@ -501,14 +468,14 @@ def test_a_server_that_does_not_start_is_named_at_once(tmp_path):
 
 
 def test_text_beyond_the_database_fails_and_does_not_break_what_follows(server):
-    data = Data(sql_table("data"), {"c": FeatureType.CATEGORY}, [["a\0b"]])
+    data = Data(DATA, {"c": FeatureType.CATEGORY}, [["a\0b"]])
     if server.dialect == "postgres":
         with pytest.raises(Exception, match=r"NUL|0x00"):
             server.engine.ask(data, "SELECT * FROM data")
     else:
         assert server.engine.ask(data, "SELECT * FROM data") == [("a\0b",)]
     with pytest.raises(Exception, match="nothing"):
-        server.engine.ask(Data(sql_table("data"), {"x": FeatureType.FLOAT64}, [[1.0]]),
+        server.engine.ask(Data(DATA, {"x": FeatureType.FLOAT64}, [[1.0]]),
                           "SELECT nothing FROM data")  # fmt: skip
-    data = Data(sql_table("data"), {"x": FeatureType.FLOAT64}, [[-0.0, None]])
+    data = Data(DATA, {"x": FeatureType.FLOAT64}, [[-0.0, None]])
     assert server.engine.ask(data, "SELECT * FROM data") == [(-0.0,), (None,)]

@@ -30,7 +30,7 @@ from mbndt.rules import (
     TargetType,
 )
 from mbndt.table import Table
-from mbndt.verify import boundary_rows, special_values, verify
+from mbndt.verify import boundary_rows, check, special_values, verify
 
 
 def test_rows_reach_every_leaf_and_every_end_of_the_example(example):
@@ -212,13 +212,35 @@ def test_an_engine_that_breaks_off_is_a_failure_after_all_that_was_found(example
 
 
 @pytest.mark.parametrize("target", ["c", "onnx"])
-def test_rows_with_the_integer_that_stands_for_missing_are_left_out_and_told(target):
+def test_the_integer_that_stands_for_missing_is_made_the_next_and_told(target):
     rules = regression()
     table = Table.of({"x": [0.0, 0.0, None], "n": [-(2**63), 5, None]})
-    for check in verify(rules, table, targets=[target], rows=10):
-        if check.outcome != "refused":
-            assert check.outcome == "agrees", check
-            assert check.note.startswith("1 rows of data left out")
+    for found in verify(rules, table, targets=[target], rows=10):
+        if found.outcome != "refused":
+            assert found.outcome == "agrees", found
+            assert check.note.startswith(
+                "1 values of data that can't be there (-9223372036854775808)"
+            )
+
+
+def test_rows_of_wide_rules_are_all_compared_where_no_value_is_infinite():
+    wide = Rules(
+        "wide", Target("y", TargetType.STRING, ("a", "b")),
+        tuple(Feature(f"x{i}", FeatureType.FLOAT64) for i in range(60)), wide_chain(60),
+    )  # fmt: skip
+    found = check(wide, "sql", {"dialect": "mysql"}, [boundary_rows(wide, 500)])
+    if found.outcome == "not run":
+        pytest.skip(found.note)
+    assert (found.outcome, found.mismatches) == ("agrees", 0)
+    assert found.rows >= 500
+
+
+def wide_chain(count):
+    node = Leaf(count, (0.5, 0.5))
+    for i in reversed(range(count)):
+        parts = (Interval(float(i), 0), Interval(None, 1))
+        node = NumericSplit(f"x{i}", parts, 1, (Leaf(i, (float(i % 2), float(1 - i % 2))), node))
+    return node
 
 
 def test_data_rows_are_compared_too(example):
