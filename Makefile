@@ -6,6 +6,7 @@ BIN = .venv/bin
 demo: .venv/installed
 	$(BIN)/python examples/01_train_and_compile.py build/demo
 	$(BIN)/python examples/02_refine_imported_tree.py
+	$(BIN)/python examples/03_score_on_spark.py
 
 test: .venv/installed
 	$(BIN)/pytest -q -n 2

@@ -23,7 +23,7 @@ from mbndt.emitters.protocol_examples import examples
 from mbndt.emitters.protocol_reader import Sheet, Step, number_text, quoted, value_text
 from mbndt.emitters.protocol_results import FEW_ROWS, exact_tables, results
 from mbndt.emitters.protocol_steps import steps_of, ways
-from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain
+from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
 from mbndt.rules import Feature, FeatureType, Rules
 from mbndt.sheet import PATTERNS, InputStatement, Statements, label_text
 from mbndt.values import to_float32
@@ -38,7 +38,7 @@ FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
 PAPERS = ("a4", "letter")
 # How a page is set that has up to so many lines of steps and results.
-DENSITIES = {"roomy": 28, "close": 48}
+DENSITIES = {"roomy": 28, "close": 48, "dense": 100}
 
 _TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
 
@@ -124,7 +124,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
     answers = {leaf.leaf: value_text(rules.label(leaf)) for leaf in rules.leaves}
     return {
-        "title": plain(stated.title or rules.name),
+        "title": said(stated.title) if stated.title else plain(rules.name),
         "draft": not stated.validation,
         "identity": list(_identity(rules, stated)),
         "use": list(_use(rules, stated)),
@@ -152,7 +152,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
 
 
 def _density(lines: int) -> str:
-    return next((name for name, most in DENSITIES.items() if lines <= most), "dense")
+    return next((name for name, most in DENSITIES.items() if lines <= most), "close")
 
 
 def _patterns(rules: Rules, stated: Statements) -> list[str]:
@@ -165,11 +165,11 @@ def _patterns(rules: Rules, stated: Statements) -> list[str]:
 
 
 def _identity(rules: Rules, stated: Statements) -> Iterator[list[str]]:
-    yield ["Version", plain(stated.version)]
-    yield ["Date", plain(stated.date)]
-    yield ["Next review", plain(stated.review_date)]
-    yield ["Author", plain(stated.author)]
-    yield ["Contact", plain(stated.contact)]
+    yield ["Version", said(stated.version)]
+    yield ["Date", said(stated.date)]
+    yield ["Next review", said(stated.review_date)]
+    yield ["Author", said(stated.author)]
+    yield ["Contact", said(stated.contact)]
 
 
 def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
@@ -177,12 +177,12 @@ def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     target = rules.target
     classes = " or ".join(map(value_text, target.classes))
     unit = f", in {plain(target.unit)}" if target.unit else ""
-    yield ["Outcome", plain(stated.outcome or target.description)]
-    yield ["Within", plain(stated.horizon)]
+    yield ["Outcome", said(stated.outcome) if stated.outcome else plain(target.description)]
+    yield ["Within", said(stated.horizon)]
     yield ["Answer", f"{plain(target.name)}: " + (classes or "a number") + unit]
-    yield ["For", plain(stated.population)]
-    yield ["Where, when, by whom", plain(stated.setting)]
-    yield ["Do not use if", "; ".join(map(plain, stated.exclusions)) or NOT_STATED]
+    yield ["For", said(stated.population)]
+    yield ["Where, when, by whom", said(stated.setting)]
+    yield ["Do not use if", "; ".join(map(said, stated.exclusions)) or NOT_STATED]
 
 
 def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]:
@@ -208,7 +208,7 @@ def _input(
         what or NOT_STATED,
         _plausible(feature, entry),
         seen(rules, feature),
-        plain(entry.missing) if entry.missing else "row “missing”",
+        said(entry.missing) if entry.missing else "row “missing”",
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mbndt.emitters.protocol_reader import number_text, value_text
 from mbndt.emitters.protocol_results import interval
-from mbndt.emitters.protocol_text import NOT_STATED, percent, plain
+from mbndt.emitters.protocol_text import NOT_STATED, percent, plain, said
 from mbndt.rules import Feature, Rules, deep_recursion
 from mbndt.sheet import OutcomeStatement, Statements, label_text
 
@@ -31,7 +31,7 @@ def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
         if hits and rows and 0 < rows[i] >= hits[i]:
             right = f"{hits[i]} of {rows[i]} ({interval(hits[i], rows[i])})"
         found.append([
-            value_text(label), plain(action), common or NOT_STATED, right or NOT_STATED
+            value_text(label), said(action), common or NOT_STATED, right or NOT_STATED
         ])  # fmt: skip
     return found
 
@@ -72,8 +72,11 @@ def evidence(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     """Yield what is known of training and validation; what nobody stated stays visible."""
     rows = rules.provenance.get("training rows")
     yield ["Learned from", f"{rows} rows" if _is_count(rows) else NOT_STATED]
-    yield ["Held-out rows of the same data", _held_out(rules.provenance.get("held out"))]
-    yield ["Validated on other data", plain(stated.validation)]
+    held_out = _held_out(rules.provenance.get("held out"))
+    if "rounded from" in rules.provenance and held_out != NOT_STATED:
+        held_out += ", before thresholds were rounded"
+    yield ["Held-out rows of the same data", held_out]
+    yield ["Validated on other data", said(stated.validation)]
 
 
 def provenance(rules: Rules) -> Iterator[list[str]]:

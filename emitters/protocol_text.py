@@ -26,6 +26,16 @@ def plain(text: str) -> str:
     return text if harmless and quoted(text)[1:-1] == text else quoted(text)
 
 
+def said(text: str) -> str:
+    """Return a text that people wrote for the sheet as it is; `NOT STATED` for none.
+
+    It fills a cell of its own, which the paper reader never reads.
+    """
+    if not text:
+        return NOT_STATED
+    return text if quoted(text)[1:-1] == text and text != NOT_STATED else quoted(text)
+
+
 def markdown(value: object) -> Markup:
     """Return what a template inserts as Markdown: what is no markup yet loses its special signs."""
     from markupsafe import Markup

@@ -212,18 +212,17 @@ def show(
 ) -> None:
     """Print the rules as an outline, with their measures."""
     from mbndt.checkpoint import load
-    from mbndt.report import print_metrics, print_rules
+    from mbndt.report import metric_lines, print_rules
     from mbndt.table import Table
 
     if data and not metrics:
         raise OptionError("--data: only with --metrics")
     rules = load(model)
     table = Table.read(data, query) if data else None
-    if quiet:
-        return
-    print_rules(rules)
-    if metrics:
-        print_metrics(rules, table)
+    lines = metric_lines(rules, table) if metrics else []
+    if not quiet:
+        print_rules(rules)
+        print("\n".join(lines), end="\n" * bool(lines))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,11 @@ def learn(
     model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
     if not len(held):
         return model
-    figures = evaluate(model.rules, rows.take(held))
+    return with_figures(model, evaluate(model.rules, rows.take(held)))
+
+
+def with_figures(model: Model, figures: dict[str, Any]) -> Model:
+    """Return a model that states, in its rules too, how it did on held-out rows."""
     provenance = {**model.rules.provenance, "held out": figures}
     return replace(model, held_out=figures, rules=replace(model.rules, provenance=provenance))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -137,10 +136,7 @@ def refine_rules(
     intervals) can't rise; their depth is kept where it is above the settings' own. The table needs
     all features of the rules. Raises `DataError` for rows that don't fit the rules.
     """
-    known: dict[str, Any] = {"type": rules.target.type.value}
-    if rules.target.classes:
-        known |= {"classes": list(rules.target.classes)}
-    outcome = infer_target(table, target, Schema(target=known), rules.task)
+    outcome = infer_target(table, target, Schema.of_target(rules), rules.task)
     outcome = replace(outcome, target=rules.target)
     weights = unit_weights(table.rows, weights)
     if not weights.any():

@@ -204,17 +204,16 @@ def _grow(rules: Rules, node: Node, tree: Tree) -> None:
         _grow(rules, answer.child, branch)
 
 
-def print_metrics(rules: Rules, table: Table | None) -> None:
-    """Print how much an explanation asks of a reader, what is redundant, and with a table what its
-    rows with missing values leave answered.
+def metric_lines(rules: Rules, table: Table | None) -> list[str]:
+    """Return lines on how much an explanation asks of a reader, what is redundant, and with a table
+    what its rows with missing values leave answered.
     """
-    console = _console()
-    for name, value in explanations(rules).items():
-        console.print(f"{name}: {value:.3g}")
+    lines = [f"{name}: {value:.3g}" for name, value in explanations(rules).items()]
     if table is not None:
         rows, share = answered_share(rules, table)
-        console.print(f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
-                      " are answered alike by all leaves that remain")  # fmt: skip
+        lines.append(f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
+                     " are answered alike by all leaves that remain")  # fmt: skip
+    return lines
 
 
 def rounded_lines(found: Rounded) -> Iterator[str]:

@@ -302,11 +302,8 @@ def _accuracy(rules: Rules, table: Table, leaf: npt.NDArray[np.int64]) -> float 
     """
     if rules.target.name not in table or (missing := missing_rows(table, rules.target.name)).all():
         return None
-    known: dict[str, Any] = {"type": rules.target.type.value}
-    if rules.target.classes:
-        known["classes"] = list(rules.target.classes)
     kept = table.take(~missing)
-    outcome = infer_target(kept, rules.target.name, Schema(target=known), rules.task)
+    outcome = infer_target(kept, rules.target.name, Schema.of_target(rules), rules.task)
     if isinstance(outcome, Values):
         values = np.array([entry.value for entry in rules.leaves], np.float64)
         found = squared_error_figures(outcome.values, values[leaf[~missing]])["r2"]

@@ -287,8 +287,8 @@ def _choice(kind: type[E], item: object, path: str) -> E:
 
 
 def _index(item: object, path: str) -> int:
-    if type(item) is not int or item < 0:
-        raise RulesError(f"{path}: got {shown(item)}, expected a whole number from 0")
+    if type(item) is not int or not 0 <= item <= INT64_MAX:
+        raise RulesError(f"{path}: got {shown(item)}, expected a whole number from 0 to 2^63 - 1")
     return item
 
 

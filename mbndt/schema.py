@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.invariants import check_feature, check_target
 from mbndt.reading import read_plain
-from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Target, TargetType
+from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Rules, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
 from mbndt.table import Table, distinct, floats, plain_numbers
 from mbndt.values import is_missing, read_cell, read_value
@@ -58,6 +58,14 @@ class Schema:
         Raises `OptionError` that names the file.
         """
         return cls.of(read_plain(path, "schema"), f"--schema: {path}")
+
+    @classmethod
+    def of_target(cls, rules: Rules) -> Schema:
+        """Return the schema under which a table's target is read as that of rules."""
+        target = rules.target
+        if not target.classes:
+            return cls(target={"type": TargetType.FLOAT64.value})
+        return cls(target={"type": target.type.value, "classes": list(target.classes)})
 
     @classmethod
     def of(cls, found: object, source: str) -> Schema:

@@ -24,7 +24,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from mbndt import __version__
 from mbndt.errors import DataError, OptionError, shown
-from mbndt.model import Model, evaluate, fit, hold_out, prepare
+from mbndt.model import Model, evaluate, fit, hold_out, prepare, with_figures
 from mbndt.problem import Floats, Indices
 from mbndt.rows import Rows
 from mbndt.schema import Labels, Schema
@@ -102,8 +102,9 @@ def tune(
         _search(found, space, training, parts, settings, minutes, trials, progress)
         count, best, score = len(completed(found)), found.best_trial, found.best_value
     model = fit(training, _chosen(settings, best.params), progress)
-    figures = evaluate(model.rules, rows.take(held)) if len(held) else {}
-    return Tuned(replace(model, dropped=dropped, held_out=figures), count, best.number, score)
+    if len(held):
+        model = with_figures(model, evaluate(model.rules, rows.take(held)))
+    return Tuned(replace(model, dropped=dropped), count, best.number, score)
 
 
 def _folds(rows: Rows, folds: int, seed: int) -> Folds:

@@ -241,7 +241,10 @@ def test_worked_examples_end_where_the_interpreter_ends(rules):
     walks = re.findall(r"#### Example.*\n((?:\nStep .*\n)+)", text)
     assert bool(walks) == bool(sheet.steps)
     bounded = any(step.ends for step in sheet.steps.values())
-    assert ("#### Example exactly on a boundary" in text) == bounded
+    exact = "#### Example exactly on a boundary" in text
+    # A boundary of a feature that is asked again may lie where no input comes.
+    asked_twice = len({split.feature for split in rules.splits}) < len(rules.splits)
+    assert exact == bounded or (asked_twice and not exact)
     for walk in walks:
         row = dict.fromkeys((feature.name for feature in rules.used), None)
         steps = re.findall(r"Step (\d+): (.*) is .*: (go to step \d+|R\d+: .*)\n", walk)
@@ -331,10 +334,10 @@ def test_statements_stand_on_the_sheet_beside_what_training_knows():
     text = sheet_text(mixed_rules(), sheet=STATED)
     assert text.startswith("# Where to send an adult with suspected infection\n")
     for said in (
-        "| Within | 24 hours |", "| Do not use if | “age below 18”; pregnant |",
+        "| Within | 24 hours |", "| Do not use if | age below 18; pregnant |",
         "| For | adults in the emergency department |", "| Contact | extension 1234 |",
         "| Outcome | the place of care that the patient needs |", "| Author | A. Example |",
-        "| Next review | “2027-11-01” |", "| Learned from | 1600 rows |",
+        "| Next review | 2027-11-01 |", "| Learned from | 1600 rows |",
         "400 rows, balanced accuracy 0.81 (95 % 0.77 to 0.845)", "### Step 2: Respiratory rate,",
     ):  # fmt: skip
         assert said in text
