@@ -352,7 +352,7 @@ def test_statements_stand_on_the_sheet_beside_what_training_knows():
     assert age == ["A", "Age", "years", "from the record", "18 to 110", "18 to 97, 0 % missing",
                    "row “missing”"]  # fmt: skip
     assert lactate[4:] == ["0.1 to 30, to 1 decimal", "0.4 to 14.2, 8 % missing",
-                           "“take the row missing, and ask for it now”"]  # fmt: skip
+                           "take the row missing, and ask for it now"]  # fmt: skip
     assert oxygen[2:5] == ["-", "NOT STATED", "yes or no"]
     assert temp[2:5] == ["degrees C", "of the ear drum", "to the nearest 1"]
     assert weight[4:6] == ["NOT STATED", "NOT STATED"]
