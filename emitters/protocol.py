@@ -7,6 +7,7 @@ block each.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ from mbndt.emitters import base
 from mbndt.emitters import protocol_reader as paper
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.protocol_drawing import drawing
-from mbndt.emitters.protocol_evidence import answer_table, evidence, provenance, seen
+from mbndt.emitters.protocol_evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol_examples import examples
 from mbndt.emitters.protocol_reader import Sheet, Step, number_text, quoted, value_text
 from mbndt.emitters.protocol_results import FEW_ROWS, exact_tables, results
 from mbndt.emitters.protocol_steps import steps_of, ways
 from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
-from mbndt.rules import Feature, FeatureType, Rules
+from mbndt.rules import Feature, FeatureType, Rules, Threshold
 from mbndt.sheet import PATTERNS, InputStatement, Statements, label_text
 from mbndt.values import to_float32
 
@@ -144,11 +145,25 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
         "drawing": drawing(sheet, titles, answers, kinds),
         "evidence": list(evidence(rules, stated)),
         "provenance": list(provenance(rules)),
-        "examples": list(examples(sheet, titles)),
+        "examples": list(examples(sheet, titles, _ranges(rules, known))),
         "types": {entry.type.value for entry in inputs.values()},
         "few": FEW_ROWS,
         "density": _density(sum(len(s["rows"]) + 1 for s in steps) + 2 * len(rules.leaves)),
     }
+
+
+def _ranges(
+    rules: Rules, known: Mapping[str, InputStatement]
+) -> dict[str, tuple[Threshold, Threshold]]:
+    """Return the range of each number: that of the training rows, else what is plausible."""
+    found: dict[str, tuple[Threshold, Threshold]] = {}
+    for feature in rules.used:
+        ends = seen_range(rules, feature) or known[feature.name].range
+        if ends is not None:
+            whole = feature.type == FeatureType.INTEGER
+            low, high = (math.ceil(ends[0]), math.floor(ends[1])) if whole else map(float, ends)
+            found[feature.name] = (low, high)
+    return found
 
 
 def _density(lines: int) -> str:
@@ -267,6 +282,7 @@ def _field(
         "letter": letter, "title": titles[feature.name], "type": feature.type.value,
         "unit": entry.unit and plain(entry.unit), "choices": choices, "range": entry.range,
         "what": what, "plausible": f"from {least} to {greatest}",
+        "missing": f"not measured: {said(entry.missing)}" if entry.missing else "not measured",
     }  # fmt: skip
 
 

@@ -46,17 +46,26 @@ def _counts(facts: object, key: str, rules: Rules) -> list[int]:
 
 def seen(rules: Rules, feature: Feature) -> str:
     """Return what the training saw of a feature: its range, and how much was missing."""
+    ends = seen_range(rules, feature)
+    found = [] if ends is None else [" to ".join(map(number_text, ends))]
+    missing: Any = _facts(rules, feature).get("missing")
+    if _is_number(missing) and 0 <= missing <= 1:
+        found.append(f"{percent(missing)} missing")
+    return ", ".join(found) or NOT_STATED
+
+
+def seen_range(rules: Rules, feature: Feature) -> tuple[float, float] | None:
+    """Return the least and greatest value of a number in training, where the rules know it."""
+    ends = _facts(rules, feature).get("range")
+    if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
+        return (ends[0], ends[1]) if ends[0] <= ends[1] else None
+    return None
+
+
+def _facts(rules: Rules, feature: Feature) -> Mapping[str, Any]:
     features = rules.provenance.get("features")
     facts = features.get(feature.name) if isinstance(features, Mapping) else None
-    found = []
-    if isinstance(facts, Mapping):
-        ends = facts.get("range")
-        if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
-            found.append(" to ".join(map(number_text, ends)))
-        missing: Any = facts.get("missing")
-        if _is_number(missing) and 0 <= missing <= 1:
-            found.append(f"{percent(missing)} missing")
-    return ", ".join(found) or NOT_STATED
+    return facts if isinstance(facts, Mapping) else {}
 
 
 def _is_number(value: Any) -> bool:

@@ -10,12 +10,17 @@ from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Threshold
 from mbndt.values import Value, read_value
 
 Pools: TypeAlias = dict[str, list[Value]]
+Limits: TypeAlias = tuple[Threshold, Threshold]
 
 
-def examples(sheet: Sheet, titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield a row that takes many steps, and one exactly on a boundary, each walked through."""
+def examples(
+    sheet: Sheet, titles: Mapping[str, str], ranges: Mapping[str, Limits]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row that takes many steps, and one exactly on a boundary, each walked through, with
+    numbers within the `ranges` of features where their intervals allow it.
+    """
     for edge in (False, True):
-        pools = _narrowed(sheet, edge) if sheet.steps else None
+        pools = _narrowed(sheet, edge, ranges) if sheet.steps else None
         if pools is None:
             continue
         row = {sheet.inputs[letter].name: pool[0] for letter, pool in pools.items()}
@@ -37,13 +42,13 @@ def _reason(answer: Answer, feature: Feature, raw: Value) -> str:
     return next((part.parts[0] for part in own if part.names(value)), Answer(other=True).parts[0])
 
 
-def _narrowed(sheet: Sheet, edge: bool) -> Pools | None:
+def _narrowed(sheet: Sheet, edge: bool, ranges: Mapping[str, Limits]) -> Pools | None:
     """Return candidate values by letter, narrowed to those that take one way from step 1.
 
     Where there is a choice the way takes known values and more steps; with `edge` it meets an end
     of an interval exactly (None where there is none on it).
     """
-    pools = _pools(sheet)
+    pools = _pools(sheet, ranges)
     cutting = {number for number, step in sheet.steps.items() if step.ends}
     for step in reversed([*sheet.steps.values()]):
         cutting |= {step.number for answer in step.answers if answer.step in cutting}
@@ -63,7 +68,7 @@ def _narrowed(sheet: Sheet, edge: bool) -> Pools | None:
     return None if edge else pools
 
 
-def _pools(sheet: Sheet) -> Pools:
+def _pools(sheet: Sheet, ranges: Mapping[str, Limits]) -> Pools:
     """Return candidate values of each input by letter: inside each interval, each end, missing."""
     ends: dict[str, set[Threshold]] = {letter: set() for letter in sheet.inputs}
     for step in sheet.steps.values():
@@ -75,9 +80,24 @@ def _pools(sheet: Sheet) -> Pools:
             pools[letter] = [False, True]
         elif feature.type.numeric:
             cuts = sorted(ends[letter])
-            pools[letter] = [*map(_between, [None, *cuts], [*cuts, None]), *cuts]
+            ends_of = zip([None, *cuts], [*cuts, None], strict=True)
+            limits = ranges.get(feature.name, (None, None))
+            inside = [_between(*_within(*pair, *limits)) for pair in ends_of]
+            pools[letter] = [*inside, *cuts]
         pools[letter].append(None)
     return pools
+
+
+def _within(
+    low: Threshold | None, high: Threshold | None, least: Threshold | None,
+    greatest: Threshold | None,
+) -> tuple[Threshold | None, Threshold | None]:  # fmt: skip
+    """Return the part of an open interval that lies within a range, or all where none does."""
+    if low is None and least is not None and (high is None or least < high):
+        low = least
+    if high is None and greatest is not None and (low is None or low < greatest):
+        high = greatest
+    return low, high
 
 
 def _between(low: Threshold | None, high: Threshold | None) -> Threshold:

@@ -34,6 +34,8 @@ kill $reader
 rm -rf "$FOLDER"
 """
 PATIENCE = 60.0  # seconds for a server to start
+# A socket has a path of at most 107 bytes (unix(7)), and that of PostgreSQL a name of 14.
+LONGEST_FOLDER = 92
 
 # No waiting for the disk, and none of the tables that grant rights.
 POSTGRES = ("-F", "-c", "listen_addresses=")
@@ -180,8 +182,11 @@ def _mariadb() -> Any:
 
 
 def _folder() -> Path:
-    # Not in TMPDIR: the path of a socket has at most 107 bytes.
-    return Path(tempfile.mkdtemp(prefix="mbndt-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="mbndt-"))
+    if len(bytes(folder)) > LONGEST_FOLDER:
+        folder.rmdir()
+        raise EngineFailed(f"{folder}: too long for a socket's path; set TMPDIR to a shorter one")
+    return folder
 
 
 def _connection(

@@ -402,3 +402,18 @@ def test_classes_that_are_booleans_or_whole_numbers_take_actions_too():
         sheet_text(numbers, sheet={"outcomes": {"3": {}}})
     assert "## Answers" not in sheet_text(regression())
     assert len(rows_below(sheet_text(mixed_rules()), "Answers")) == len(CLASSES)
+
+
+def test_examples_have_values_that_training_saw_where_their_intervals_allow_it():
+    text = sheet_text(mixed_rules())
+    ranges = {
+        sheet_title: facts["range"]
+        for name, facts in mixed_rules().provenance["features"].items()
+        if "range" in facts
+        for sheet_title in [mixed_rules().feature[name].label or name]
+    }
+    seen = re.findall(r"Step \d+: (.*) (-?[\d.]+) is .*: (?:go to step \d+|R\d+: .*)\n", text)
+    assert len(seen) >= 4
+    for title, number in seen:
+        least, greatest = ranges[title]
+        assert least <= float(number) <= greatest, (title, number)

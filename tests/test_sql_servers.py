@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -405,14 +406,13 @@ def test_a_server_ends_and_leaves_nothing_behind_however_its_process_ends(engine
         SERVERS["postgres" if engine == "Postgres" else "mysql"]()
     except EngineMissing as error:
         pytest.skip(str(error))
-    before = set(Path("/tmp").glob("mbndt-*"))
+    before = set(Path(tempfile.gettempdir()).glob("mbndt-*"))
     holder = subprocess.Popen([sys.executable, "-W", "error", "-c", HOLD.format(engine=engine)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)  # fmt: skip
     assert json.loads(holder.stdout.readline()).startswith(("PostgreSQL", "MariaDB"))
-    (folder,) = [
-        path for path in set(Path("/tmp").glob("mbndt-*")) - before if owner_is(path, holder.pid)
-    ]
+    new = set(Path(tempfile.gettempdir()).glob("mbndt-*")) - before
+    (folder,) = [path for path in new if owner_is(path, holder.pid)]
     if end is not None:
         os.kill(holder.pid, end)
     _, complaints = holder.communicate()
