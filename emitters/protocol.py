@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from mbndt.emitters.protocol_reader import Sheet, Step, number_text, quoted, val
 from mbndt.emitters.protocol_results import FEW_ROWS, exact_tables, results
 from mbndt.emitters.protocol_steps import steps_of, ways
 from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
+from mbndt.errors import shown
 from mbndt.rules import Feature, FeatureType, Rules, Threshold
 from mbndt.sheet import PATTERNS, InputStatement, Statements, label_text
 from mbndt.values import to_float32
@@ -86,9 +88,10 @@ class Protocol(Emitter):
             from mbndt.emitters.protocol_pdf import pdf
 
             content = pdf(str(content))
-        notes = tuple(f"leaf {i} is on no path and not on the sheet" for i in unreached)
+        notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
+        notes += _too_fine(rules, stated)
         name = base.identifier(rules.name)
-        return Artifact(name, FORMATS[self.format], content, rules, notes)
+        return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
 
     def _statements(self, rules: Rules) -> Statements:
         if self.sheet is None or isinstance(self.sheet, Mapping):
@@ -145,6 +148,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
         "drawing": drawing(sheet, titles, answers, kinds),
         "evidence": list(evidence(rules, stated)),
         "provenance": list(provenance(rules)),
+        "rounded": "rounded from" in rules.provenance,
         "examples": list(examples(sheet, titles, _ranges(rules, known))),
         "types": {entry.type.value for entry in inputs.values()},
         "few": FEW_ROWS,
@@ -164,6 +168,17 @@ def _ranges(
             low, high = (math.ceil(ends[0]), math.floor(ends[1])) if whole else map(float, ends)
             found[feature.name] = (low, high)
     return found
+
+
+def _too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose thresholds have more decimals than are recorded."""
+    for name, decimals in stated.decimals().items():
+        unit = Decimal(1).scaleb(-decimals)
+        for threshold in rules.thresholds(rules.feature[name]):
+            if Decimal(repr(threshold)) % unit:
+                yield (f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
+                       " mbndt round rounds it in the rules")  # fmt: skip
+                break
 
 
 def _density(lines: int) -> str:

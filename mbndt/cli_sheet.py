@@ -43,8 +43,8 @@ def round_(
     model file, or rules JSON.
     """
     from mbndt.checkpoint import load, with_rules
+    from mbndt.decimals import round_rules
     from mbndt.report import rounded_lines
-    from mbndt.rounding import round_rules
     from mbndt.sheet import Statements
     from mbndt.table import Table
 

@@ -21,10 +21,10 @@ from mbndt.metrics import answered_share, explanations, sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
 
 if TYPE_CHECKING:
+    from mbndt.decimals import Rounded
     from mbndt.interpreter import Predictions
     from mbndt.model import Model
     from mbndt.refining import Refined
-    from mbndt.rounding import Rounded
     from mbndt.table import Table
     from mbndt.training import Progress
     from mbndt.verify import Check

@@ -413,7 +413,16 @@ def test_examples_have_values_that_training_saw_where_their_intervals_allow_it()
         for sheet_title in [mixed_rules().feature[name].label or name]
     }
     seen = re.findall(r"Step \d+: (.*) (-?[\d.]+) is .*: (?:go to step \d+|R\d+: .*)\n", text)
-    assert len(seen) >= 4
-    for title, number in seen:
+    known = [(title, number) for title, number in seen if title in ranges]
+    assert {title for title, _ in known} == set(ranges)
+    for title, number in known:
         least, greatest = ranges[title]
         assert least <= float(number) <= greatest, (title, number)
+
+
+def test_a_note_tells_of_thresholds_that_are_finer_than_what_is_recorded():
+    rules = two_way(Feature("x", FeatureType.FLOAT64), 2.15)
+    for decimals, told in ((1, True), (2, False)):
+        sheet = {"features": {"x": {"decimals": decimals}}}
+        notes = emit(rules, "protocol", format="md", sheet=sheet).notes
+        assert any("2.15 is finer" in note for note in notes) == told
