@@ -6,6 +6,7 @@ block each.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
@@ -89,7 +90,7 @@ class Protocol(Emitter):
 
             content = pdf(str(content))
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
-        notes += _too_fine(rules, stated)
+        notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
         name = base.identifier(rules.name)
         return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
 
@@ -159,10 +160,10 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
 def _ranges(
     rules: Rules, known: Mapping[str, InputStatement]
 ) -> dict[str, tuple[Threshold, Threshold]]:
-    """Return the range of each number: that of the training rows, else what is plausible."""
+    """Return the range of each number: what is plausible, else that of the training rows."""
     found: dict[str, tuple[Threshold, Threshold]] = {}
     for feature in rules.used:
-        ends = seen_range(rules, feature) or known[feature.name].range
+        ends = known[feature.name].range or seen_range(rules, feature)
         if ends is not None:
             whole = feature.type == FeatureType.INTEGER
             low, high = (math.ceil(ends[0]), math.floor(ends[1])) if whole else map(float, ends)
@@ -181,17 +182,25 @@ def _too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
                 break
 
 
+def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose unit is stated in other words than the rules'."""
+    for name, entry in stated.features.items():
+        own = " ".join(rules.feature[name].unit.split())
+        if entry.unit and own and entry.unit != own:
+            yield (f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
+                   " nothing is converted")  # fmt: skip
+
+
 def _density(lines: int) -> str:
     return next((name for name, most in DENSITIES.items() if lines <= most), "close")
 
 
 def _patterns(rules: Rules, stated: Statements) -> list[str]:
-    """Return each class's pattern: what is stated, else in turn."""
-    found = []
-    for i, label in enumerate(rules.target.classes):
-        outcome = stated.outcomes.get(label_text(label))
-        found.append((outcome and outcome.pattern) or PATTERNS[i % len(PATTERNS)])
-    return found
+    """Return each class's pattern: what is stated, else the next that is left."""
+    wanted = [stated.outcomes.get(label_text(label)) for label in rules.target.classes]
+    own = [outcome.pattern if outcome else "" for outcome in wanted]
+    left = itertools.cycle([pattern for pattern in PATTERNS if pattern not in own] or PATTERNS)
+    return [pattern or next(left) for pattern in own]
 
 
 def _identity(rules: Rules, stated: Statements) -> Iterator[list[str]]:

@@ -18,6 +18,8 @@ from mbndt.rules import Feature, FeatureType, Rules
 MAX_DECIMALS = 15
 PATTERNS = ("plain", "stripes", "dots", "grid", "dark")
 Limits = tuple[float, float]
+# What says that there was none, and so must not lift the stamp of a draft.
+NO_VALIDATION = ("-", "?", "n/a", "na", "no", "none", "not validated", "not yet", "tbd", "todo")
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,20 @@ class Statements:
         inputs = _tables(found, "features", list(rules.feature), source)
         labels = [label_text(label) for label in rules.target.classes]
         outcomes = _tables(found, "outcomes", labels, source)
-        return cls(**values, features={
+        if values.get("validation", "").casefold() in NO_VALIDATION:
+            raise OptionError(
+                f"{source}: validation: got {shown(values['validation'])}; say on what other data,"
+                " and how well, or leave it empty"
+            )
+        stated = cls(**values, features={
             name: _input(entry, rules.feature[name], f"{source}: features: {shown(name)}")
             for name, entry in inputs.items()
         }, outcomes={
             name: _outcome(entry, f"{source}: outcomes: {shown(name)}")
             for name, entry in outcomes.items()
         })  # fmt: skip
+        _check_patterns(stated, source)
+        return stated
 
     def decimals(self) -> dict[str, int]:
         """Return the decimals stated, by feature."""
@@ -190,6 +199,16 @@ def _outcome(entry: object, source: str) -> OutcomeStatement:
             f"{source}: pattern: got {shown(found.pattern)}{nearest(found.pattern, PATTERNS)}"
         )
     return found
+
+
+def _check_patterns(stated: Statements, source: str) -> None:
+    seen: dict[str, str] = {}
+    for name, outcome in stated.outcomes.items():
+        twin = seen.setdefault(outcome.pattern, name) if outcome.pattern else name
+        if twin != name:
+            raise OptionError(
+                f"{source}: outcomes: {shown(twin)} and {shown(name)} have one pattern"
+            )
 
 
 # The template

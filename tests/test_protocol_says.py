@@ -426,3 +426,10 @@ def test_a_note_tells_of_thresholds_that_are_finer_than_what_is_recorded():
         sheet = {"features": {"x": {"decimals": decimals}}}
         notes = emit(rules, "protocol", format="md", sheet=sheet).notes
         assert any("2.15 is finer" in note for note in notes) == told
+
+
+def test_a_note_tells_of_a_unit_in_other_words(example):
+    for unit, told in (("mg/dL", True), ("mmol/L", False)):
+        sheet = {"features": {"lactate": {"unit": unit}}}
+        notes = emit(example, "protocol", format="md", sheet=sheet).notes
+        assert any("nothing is converted" in note for note in notes) == told

@@ -1,6 +1,7 @@
 """Statements about a sheet: read and checked, and the template that asks for them."""
 
 import json
+import re
 import tomllib
 from dataclasses import replace
 
@@ -108,3 +109,19 @@ def test_a_file_that_cant_be_read_is_named(tmp_path):
             Statements.read(tmp_path / name, mixed_rules())
     with pytest.raises(OptionError, match=r"--sheet: .*none\.toml: No such file"):
         Statements.read(tmp_path / "none.toml", mixed_rules())
+
+
+@pytest.mark.parametrize(("statements", "message"), [
+    ({"validation": "None"}, "validation: got 'None'"),
+    ({"outcomes": {"home": {"pattern": "dots"}, "ward": {"pattern": "dots"}}}, "one pattern"),
+])  # fmt: skip
+def test_statements_that_would_mislead_are_refused(example, statements, message):
+    with pytest.raises(OptionError, match=message):
+        Statements.of(statements, example)
+
+
+def test_outcomes_without_a_pattern_get_those_that_are_left(example):
+    sheet = {"outcomes": {"ward": {"pattern": "plain"}}}
+    text = sheet_text(example, "html", sheet=sheet)
+    marks = re.findall(r'<svg class="swatch".*?</svg>', text)
+    assert len(marks) == len({re.sub(r"id=.*?>", "", mark) for mark in marks}) == 3
