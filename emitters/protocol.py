@@ -24,7 +24,7 @@ from mbndt.emitters.protocol_drawing import drawing
 from mbndt.emitters.protocol_evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol_examples import examples
 from mbndt.emitters.protocol_reader import Sheet, Step, number_text, quoted, value_text
-from mbndt.emitters.protocol_results import FEW_ROWS, exact_tables, results
+from mbndt.emitters.protocol_results import FEW_ROWS, answer_text, exact_tables, results
 from mbndt.emitters.protocol_steps import steps_of, ways
 from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
 from mbndt.errors import shown
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
 PAPERS = ("a4", "letter")
-# How a page is set that has up to so many lines of steps and results.
-DENSITIES = {"roomy": 28, "close": 48, "dense": 100}
+# How a page is set that has up to so many lines.
+DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
 
 _TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
 
@@ -81,14 +81,23 @@ class Protocol(Emitter):
         view["results"] = results(rules, leaves, ways(sheet), letters)
         view["exact"] = list(exact_tables(rules, leaves))
         kind = "html" if self.format == "pdf" else self.format
-        content: str | bytes = _template(kind).render(
-            view, format=kind, paper=self.paper, interactive=self.format == "html",
-            escapes=r"\\u{" in repr(view), script=_script(rules) if self.format == "html" else "",
-        )  # fmt: skip
+        density = _density(view)
+
+        def text(density: str) -> str:
+            return _template(kind).render(
+                view, format=kind, paper=self.paper, interactive=self.format == "html",
+                density=density, escapes=r"\\u{" in repr(view),
+                script=_script(rules) if self.format == "html" else "",
+            )  # fmt: skip
+
+        content: str | bytes
         if self.format == "pdf":
             from mbndt.emitters.protocol_pdf import pdf
 
-            content = pdf(str(content))
+            closer = [*DENSITIES][[*DENSITIES].index(density) :]
+            content = pdf(map(text, [*closer, "close"]))
+        else:
+            content = text(density)
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
         notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
         name = base.identifier(rules.name)
@@ -127,7 +136,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
     steps = [_step(step, inputs[step.letter], known, titles) for step in sheet.steps.values()]
     patterns = _patterns(rules, stated)
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
-    answers = {leaf.leaf: value_text(rules.label(leaf)) for leaf in rules.leaves}
+    answers = {leaf.leaf: answer_text(rules, leaf) for leaf in rules.leaves}
     return {
         "title": said(stated.title) if stated.title else plain(rules.name),
         "draft": not stated.validation,
@@ -153,7 +162,6 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
         "examples": list(examples(sheet, titles, _ranges(rules, known))),
         "types": {entry.type.value for entry in inputs.values()},
         "few": FEW_ROWS,
-        "density": _density(sum(len(s["rows"]) + 1 for s in steps) + 2 * len(rules.leaves)),
     }
 
 
@@ -191,7 +199,11 @@ def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
                    " nothing is converted")  # fmt: skip
 
 
-def _density(lines: int) -> str:
+def _density(view: Mapping[str, Any]) -> str:
+    """Return how closely to set a page, by the lines that it will take."""
+    lines = sum(len(step["rows"]) + 1 + bool(step["missing"]) for step in view["steps"])
+    lines += sum(len(example["walk"]) for example in view["examples"])
+    lines += 2 * len(view["results"]["rows"]) + len(view["answers"]) + len(view["inputs"])
     return next((name for name, most in DENSITIES.items() if lines <= most), "close")
 
 
@@ -274,6 +286,7 @@ def _step(
         "letter": step.letter,
         "title": titles[feature.name],
         "unit": entry.unit and plain(entry.unit),
+        "missing": entry.missing and f"If it cannot be measured: {said(entry.missing)}",
         "type": feature.type.value,
         "rows": [
             {

@@ -31,7 +31,7 @@ TYPES = {
 BOOLEANS = {"no (false)": False, "yes (true)": True}
 MISSING, OTHER, ANY = "missing", "not listed", "any number"
 PROBABILITY = "Probability of "
-EXACT = "Exact probabilities"
+EXACT, EXACT_VALUE = "Exact figures", "Exact value"
 
 _BOOLEAN_WORDS = {value: words for words, value in BOOLEANS.items()}
 
@@ -312,6 +312,9 @@ def _add_result(results: dict[int, Result], row: Mapping[str, str]) -> None:
     leaf = int(_match(r"R(\d+)", row["Result"])[1])
     if "Value" in row:
         results[leaf] = Result(float(row["Value"]), row["Value"], None)
+        return
+    if EXACT_VALUE in row:
+        results[leaf] = replace(results[leaf], answer=float(row[EXACT_VALUE]))
         return
     printed = row["Answer"]
     before = results[leaf].probabilities if leaf in results else ()

@@ -9,6 +9,7 @@ from typing import Any
 from mbndt.boxes import Reason, Space, edge, reasons
 from mbndt.confidence import rule_of_three, wilson
 from mbndt.emitters.protocol_reader import (
+    EXACT_VALUE,
     MISSING,
     PROBABILITY,
     Answer,
@@ -16,7 +17,7 @@ from mbndt.emitters.protocol_reader import (
     number_text,
     value_text,
 )
-from mbndt.emitters.protocol_text import NOT_STATED, percent
+from mbndt.emitters.protocol_text import NOT_STATED, brief, percent
 from mbndt.rules import Feature, FeatureType, Leaf, Rules
 
 FEW_ROWS = 20
@@ -37,15 +38,18 @@ def results(
     for leaf in leaves:
         way = ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none"
         rows.append([
-            f"R{leaf.leaf}", value_text(rules.label(leaf)), *cells(leaf), way,
+            f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf), way,
             because.get(leaf.leaf, NEVER), _note(rules, leaf),
         ])  # fmt: skip
     return {"header": ["Result", *head, "Steps", "Because", "Note"], "rows": rows}
 
 
 def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
-    """Yield every probability, in tables of a few classes each; nothing for a regression."""
+    """Yield every probability, in tables of a few classes each; of a regression every value."""
     classes = rules.target.classes
+    if not classes:
+        values = [[f"R{leaf.leaf}", value_text(rules.label(leaf))] for leaf in leaves]
+        yield {"header": ["Result", EXACT_VALUE], "rows": values}
     for start in range(0, len(classes), CLASSES_A_TABLE):
         part = slice(start, start + CLASSES_A_TABLE)
         head = ["Answer", *(PROBABILITY + value_text(label) for label in classes[part])]
@@ -55,8 +59,13 @@ def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
 def _table(
     rules: Rules, leaves: list[Leaf], head: list[str], cells: Callable[[Leaf], list[str]]
 ) -> dict[str, Any]:
-    rows = [[f"R{leaf.leaf}", value_text(rules.label(leaf)), *cells(leaf)] for leaf in leaves]
+    rows = [[f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf)] for leaf in leaves]
     return {"header": ["Result", *head], "rows": rows}
+
+
+def answer_text(rules: Rules, leaf: Leaf) -> str:
+    """Return a leaf's answer as the steps print it; a regression's value with a few digits."""
+    return value_text(rules.label(leaf)) if rules.target.classes else brief(float(leaf.value))  # type: ignore[arg-type]
 
 
 def _support(leaf: Leaf) -> list[str]:
@@ -76,7 +85,7 @@ def interval(hits: int, n: int) -> str:
 
 
 def _spread(leaf: Leaf) -> list[str]:
-    numbers = [NOT_STATED if x is None else number_text(x) for x in (leaf.mean, leaf.std)]
+    numbers = [NOT_STATED if x is None else brief(x) for x in (leaf.mean, leaf.std)]
     return [NOT_STATED if leaf.size is None else str(leaf.size), *numbers]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mbndt.emitters import cuts
-from mbndt.emitters.protocol_reader import Answer, Sheet, Step, value_text
+from mbndt.emitters.protocol_reader import Answer, Sheet, Step
+from mbndt.emitters.protocol_results import answer_text
 from mbndt.rules import Feature, FeatureType, Leaf, Node, NumericSplit, Rules, Split, Threshold
 
 
@@ -56,7 +57,7 @@ def _rows(rules: Rules, split: Split) -> list[tuple[int, Answer]]:
 
 def _leading(rules: Rules, child: Node, row: Answer, numbers: Mapping[int, int]) -> Answer:
     if isinstance(child, Leaf):
-        return replace(row, leaf=child.leaf, says=value_text(rules.label(child)))
+        return replace(row, leaf=child.leaf, says=answer_text(rules, child))
     return replace(row, step=numbers[id(child)])
 
 

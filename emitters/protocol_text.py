@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mbndt.emitters.protocol_reader import quoted
+from mbndt.emitters.protocol_reader import number_text, quoted
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -51,6 +51,11 @@ def percent(p: float, digits: int = 1) -> str:
     if 1 - least / 100 < p < 1.0:
         return f"above {100 - least:.{digits}f} %"
     return f"{100.0 * p:.{digits}f}".removesuffix(".0") + " %"
+
+
+def brief(x: float) -> str:
+    """Return a number with four digits at most, as people read it."""
+    return number_text(float(f"{x:.4g}"))
 
 
 # Plain text of 80 columns

@@ -6,17 +6,16 @@ that change leaf.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mbndt.errors import RulesError, shown
+from mbndt.errors import DataError, RulesError, shown
 from mbndt.interpreter import route
 from mbndt.metrics import balanced_accuracy, squared_error_figures
 from mbndt.provenance import Gap, finite_values, gaps, known_gaps, mapping
@@ -33,6 +32,8 @@ from mbndt.rules import (
 )  # fmt: skip
 from mbndt.schema import Labels, Schema, Values, infer_target, missing_rows
 from mbndt.table import Column, Table
+
+LeafIds: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,9 @@ def _multiple(number: Decimal, unit: Decimal, rounding: str) -> Decimal:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Rounded rules: the thresholds that changed, the rows [n] that change leaf among `rows`, and
-    the accuracy before and after on those that have a target (None without a table).
+    """Rounded rules: the thresholds that changed, the rows [n] that change leaf among `rows` of a
+    table (None without one), the balanced accuracy (a regression: R squared) before and after on
+    those that have a target, and what to be warned of.
     """
 
     rules: Rules
@@ -133,16 +135,18 @@ class Rounded:
     rows: int | None = None
     before: float | None = None
     after: float | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def round_rules(rules: Rules, decimals: Mapping[str, int], table: Table | None = None) -> Rounded:
     """Round thresholds to decimals by feature, and count the rows of the training that move.
 
-    Where rows move, the leaves' counts are those of the table's rows that have a target, or none,
-    and figures of held-out rows are dropped. Raises `RulesError` where two thresholds become one,
-    or a row might change leaf and no table is there to count how many do; `DataError` for a table
-    that doesn't fit.
+    A leaf that rows enter or leave no longer records what it was learned from. Raises `RulesError`
+    where two thresholds become one, or a row might change leaf and there is no table to count how
+    many do; `DataError` for a table without rows, or that doesn't fit.
     """
+    if table is not None and not table.rows:
+        raise DataError(f"{table.source}: no rows, expected those of the training")
     typed = None if table is None else {f.name: table.typed(f) for f in rules.used}
     rounded, moves = to_decimals(rules, decimals, typed)
     if moves:
@@ -150,13 +154,35 @@ def round_rules(rules: Rules, decimals: Mapping[str, int], table: Table | None =
     if table is None or typed is None:
         _refuse_unsure(moves)
         return Rounded(rounded, moves, 0)
-    leaves = [route(each, typed, table.rows) for each in (rules, rounded)]
-    changed = int(np.count_nonzero(leaves[0] != leaves[1]))
+    before, after = (route(each, typed, table.rows) for each in (rules, rounded))
+    moved = before != after
     known, outcome = _outcomes(rules, table)
-    figures = [_accuracy(rules, leaf[known], outcome) for leaf in leaves]
-    if changed:
-        rounded = _counted(rounded, leaves[1][known], outcome)
-    return Rounded(rounded, moves, changed, table.rows, *figures)
+    first, second = (_accuracy(rules, leaf[known], outcome) for leaf in (before, after))
+    touched = {*before[moved].tolist(), *after[moved].tolist()}
+    warnings = tuple(_warnings(rules, table, before, after))
+    kept = _forgetting(rounded, touched)
+    return Rounded(kept, moves, int(moved.sum()), table.rows, first, second, warnings)
+
+
+def _warnings(rules: Rules, table: Table, before: LeafIds, after: LeafIds) -> Iterator[str]:
+    learned = rules.provenance.get("training rows")
+    if isinstance(learned, int) and table.rows < learned:
+        yield (f"the table has {table.rows} rows, the rules were learned from {learned}: rows that"
+               " it lacks may change leaf too")  # fmt: skip
+    for leaf in sorted({*before.tolist()} - {*after.tolist()}):
+        yield f"leaf {leaf}: no row of the table reaches it any more"
+
+
+def _forgetting(rules: Rules, leaves: Collection[int]) -> Rules:
+    """Return rules some of whose leaves don't record what they were learned from."""
+
+    def node(old: Node) -> Node:
+        if isinstance(old, Leaf):
+            return Leaf(old.leaf, old.value) if old.leaf in leaves else old
+        return replace(old, children=tuple(node(child) for child in old.children))
+
+    with deep_recursion():
+        return replace(rules, root=node(rules.root))
 
 
 def _refuse_unsure(moves: Sequence[Move]) -> None:
@@ -206,9 +232,7 @@ def _outcomes(rules: Rules, table: Table) -> tuple[npt.NDArray[np.bool_], Labels
     return known, infer_target(table.take(known), name, Schema.of_target(rules), rules.task)
 
 
-def _accuracy(
-    rules: Rules, leaf: npt.NDArray[np.int64], outcome: Labels | Values | None
-) -> float | None:
+def _accuracy(rules: Rules, leaf: LeafIds, outcome: Labels | Values | None) -> float | None:
     """Return the balanced accuracy (a regression: R squared) of leaf ids [n]."""
     if outcome is None:
         return None
@@ -218,33 +242,3 @@ def _accuracy(
         return None if found is None else float(found)
     classes = np.array([entry.class_index for entry in rules.leaves], np.int64)
     return balanced_accuracy(outcome.codes, classes[leaf])
-
-
-def _counted(rules: Rules, leaf: npt.NDArray[np.int64], outcome: Labels | Values | None) -> Rules:
-    """Return rules whose leaves record the rows [n] that reach them now; answers stay."""
-    counts = Counter[int](leaf.tolist())
-    codes = outcome.codes if isinstance(outcome, Labels) else None
-    classes = len(rules.target.classes)
-
-    def record(old: Leaf) -> Leaf:
-        bare = Leaf(old.leaf, old.value)
-        here = leaf == old.leaf
-        if codes is not None:
-            return replace(bare, counts=tuple(np.bincount(codes[here], minlength=classes).tolist()))
-        if not isinstance(outcome, Values) or not counts[old.leaf]:
-            return bare
-        values = outcome.values[here]
-        return replace(bare, n=len(values), mean=float(values.mean()), std=float(values.std()))
-
-    def node(old: Node) -> Node:
-        if isinstance(old, Leaf):
-            return record(old)
-        return replace(old, children=tuple(node(child) for child in old.children))
-
-    provenance = {key: value for key, value in rules.provenance.items() if key != "held out"}
-    if outcome is not None:
-        provenance["training rows"] = len(leaf)
-    if codes is not None:
-        provenance["class rows"] = np.bincount(codes, minlength=classes).tolist()
-    with deep_recursion():
-        return replace(rules, root=node(rules.root), provenance=provenance)

@@ -225,5 +225,7 @@ def rounded_lines(found: Rounded) -> Iterator[str]:
         return
     said = f"{found.changed} of {found.rows} rows change leaf"
     if found.before is not None and found.after is not None:
-        said += f"; accuracy {found.before:.4f} before, {found.after:.4f} after"
+        measure = "R squared" if found.rules.task == "regression" else "balanced accuracy"
+        said += f"; {measure} {found.before:.4f} before, {found.after:.4f} after"
     yield said
+    yield from found.warnings

@@ -463,7 +463,7 @@ def test_round_writes_what_it_reads_with_thresholds_at_the_stated_decimals(run, 
     after = load(out)
     assert all(t == int(t) for feature in broken for t in after.thresholds(feature))
     moved = leaf_ids(before, mixed_table(200)) != leaf_ids(after, mixed_table(200))
-    assert f"mbndt: note: {moved.sum()} of 200 rows change leaf; accuracy 0." in err
+    assert f"mbndt: note: {moved.sum()} of 200 rows change leaf; balanced accuracy 0." in err
     assert after.provenance["rounded from"] == before.fingerprint
     assert (out.read_bytes()[:2] == b"PK") == (suffix == ".pt")
     words = ["round", model, "--sheet", sheet, "--data", data, "-o", out]

@@ -14,7 +14,7 @@ from strategies import regression, rule_trees
 from mbndt.boxes import equivalent
 from mbndt.decimals import round_rules, to_decimals
 from mbndt.encoding import typed_columns
-from mbndt.errors import RulesError
+from mbndt.errors import DataError, RulesError
 from mbndt.interpreter import leaf_ids
 from mbndt.provenance import known_gaps
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules
@@ -153,19 +153,27 @@ def counted_rules() -> Rules:
 ROWS = Table.of({"x": [1.0, 2.4, 2.5, 3.0], "y": ["no", "no", "yes", "yes"]})
 
 
-def test_leaves_record_the_rows_that_reach_them_once_some_have_moved():
+def test_leaves_that_rows_enter_or_leave_forget_what_they_were_learned_from():
     found = round_rules(counted_rules(), {"x": 0}, ROWS)
-    assert (found.changed, found.rows) == (1, 4)
-    assert [leaf.counts for leaf in found.rules.leaves] == [(1, 0), (1, 2)]
+    assert (found.changed, found.rows, found.warnings) == (1, 4, ())
+    assert [leaf.counts for leaf in found.rules.leaves] == [None, None]
     assert [leaf.value for leaf in found.rules.leaves] == [(1.0, 0.0), (0.0, 1.0)]
-    assert "held out" not in found.rules.provenance
     assert found.rules.provenance["class rows"] == [2, 2]
 
 
-def test_leaves_record_nothing_where_rows_move_and_nobody_knows_their_target():
-    found = round_rules(counted_rules(), {"x": 0}, ROWS.without(["y"]))
-    assert found.changed == 1
-    assert [leaf.counts for leaf in found.rules.leaves] == [None, None]
+def test_other_leaves_keep_theirs():
+    parts = (Interval(2.45, 0), Interval(9.0, 1), Interval(None, 2))
+    leaves = (*counted_rules().leaves, Leaf(2, (0.5, 0.5), (7, 7)))
+    rules = replace(counted_rules(), root=NumericSplit("x", parts, 1, leaves))
+    assert round_rules(rules, {"x": 0}, ROWS).rules.leaves[2].counts == (7, 7)
+
+
+def test_a_table_without_rows_is_refused_and_a_small_one_told():
+    with pytest.raises(DataError, match="no rows"):
+        round_rules(counted_rules(), {"x": 0}, ROWS.take(np.zeros(4, bool)))
+    found = round_rules(counted_rules(), {"x": 0}, ROWS.take(np.array([1, 2])))
+    assert "has 2 rows, the rules were learned from 4" in found.warnings[0]
+    assert found.warnings[1] == "leaf 0: no row of the table reaches it any more"
 
 
 def test_leaves_keep_their_rows_where_none_moves():

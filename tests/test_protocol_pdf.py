@@ -117,8 +117,10 @@ def test_nothing_is_fetched_for_it(tmp_path):
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         found = pdf(
-            f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
-            f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text'
+            [
+                f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
+                f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text',
+            ]
         )
         server.shutdown()
     (page,) = opened(found).pages

@@ -299,7 +299,7 @@ def test_the_procedure_stands_first_and_the_fingerprint_above_it():
     text = sheet_text(mixed_rules(), sheet=STATED)
     order = ["# Where to send", "DRAFT", f"| Fingerprint | {mixed_rules().fingerprint[:12]} |",
              "## Procedure", "### Step 1:", "#### Example", "## Answers", "## Results", "## Inputs",
-             "## Evidence", "## Record", "## For auditors", "## Exact probabilities"]  # fmt: skip
+             "## Evidence", "## Record", "## For auditors", "## Exact figures"]  # fmt: skip
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
