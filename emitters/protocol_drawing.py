@@ -27,7 +27,7 @@ MOST_LEVELS, MOST_ROWS = 8, 80  # what can be read, and stands on one page
 HEXAGON = 11.0  # half its width
 TURN = 5.0  # from a hexagon to where its lines part
 PATTERN = 16.0  # the part of a result's box that shows its class
-BESIDE = 1.8 * ROW  # from a question to a text below it
+BESIDE = 1.75 * ROW  # from a question to a text below it
 FONT = 8.5
 # The width of letters in ems, as in Arial and its like; others are at most one em wide.
 WIDTHS = {
