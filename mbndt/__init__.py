@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["MBNDTClassifier", "MBNDTRegressor", "Rules", "__version__", "load"]
+__all__ = ["MBNDTClassifier", "MBNDTRegressor", "Rules", "__version__", "equivalent", "load"]
 
 if TYPE_CHECKING:
+    from mbndt.boxes import equivalent
     from mbndt.checkpoint import load
     from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
     from mbndt.rules import Rules
@@ -16,6 +17,7 @@ _HOMES = {
     "MBNDTClassifier": "mbndt.estimator",
     "MBNDTRegressor": "mbndt.estimator",
     "Rules": "mbndt.rules",
+    "equivalent": "mbndt.boxes",
     "load": "mbndt.checkpoint",
 }
 
