@@ -122,6 +122,12 @@ def _postgres() -> Any:
     if os.geteuid() == 0:  # which PostgreSQL refuses
         shutil.chown(folder, "nobody")
         user = {"user": "nobody", "extra_groups": ()}
+    if not _runs(programs / "initdb", **user):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise EngineMissing(
+            f"{programs}: PostgreSQL can't be run by {user.get('user', 'this user')} (it refuses"
+            " root): install it where others can read it"
+        )
     made = subprocess.run(
         [programs / "initdb", "--pgdata", folder / "data", *INITDB],
         cwd=folder, capture_output=True, text=True, **user,
@@ -139,6 +145,14 @@ def _postgres() -> Any:
         )
 
     return _connection(command, folder, connect, psycopg.OperationalError, **user)
+
+
+def _runs(program: Path, **user: Any) -> bool:
+    try:
+        asked = subprocess.run([program, "--version"], cwd="/", capture_output=True, **user)
+    except OSError:
+        return False
+    return asked.returncode == 0
 
 
 def _postgres_programs() -> Path:

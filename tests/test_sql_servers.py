@@ -479,3 +479,13 @@ def test_text_beyond_the_database_fails_and_does_not_break_what_follows(server):
                           "SELECT nothing FROM data")  # fmt: skip
     data = Data(DATA, {"x": FeatureType.FLOAT64}, [[-0.0, None]])
     assert server.engine.ask(data, "SELECT * FROM data") == [(-0.0,), (None,)]
+
+
+def test_programs_that_refuse_to_run_are_no_engine(tmp_path, monkeypatch):
+    pytest.importorskip("psycopg")
+    refusing = tmp_path / "initdb"
+    refusing.write_text("#!/bin/sh\nexit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setattr(sql_servers, "_postgres_programs", lambda: tmp_path)
+    with pytest.raises(EngineMissing, match="can't be run by .* install it where others can read"):
+        sql_servers._postgres.__wrapped__()
