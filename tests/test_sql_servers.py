@@ -487,5 +487,5 @@ def test_programs_that_refuse_to_run_are_no_engine(tmp_path, monkeypatch):
     refusing.write_text("#!/bin/sh\nexit 1\n")
     refusing.chmod(0o755)
     monkeypatch.setattr(sql_servers, "_postgres_programs", lambda: tmp_path)
-    with pytest.raises(EngineMissing, match="can't be run by .* install it where others can read"):
+    with pytest.raises(EngineMissing, match=r"can't be run by .* install it where"):
         sql_servers._postgres.__wrapped__()
