@@ -133,7 +133,11 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
     inputs = {letter: rules.feature[entry.name] for letter, entry in sheet.inputs.items()}
     known = {feature.name: stated.feature(feature) for feature in rules.features}
     titles = _titles(rules, known)
-    steps = [_step(step, inputs[step.letter], known, titles) for step in sheet.steps.values()]
+    places = {letter: i for i, letter in enumerate(inputs)}
+    steps = [
+        _step(step, inputs[step.letter], known, titles) | {"field": places[step.letter]}
+        for step in sheet.steps.values()
+    ]
     patterns = _patterns(rules, stated)
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
     answers = {leaf.leaf: answer_text(rules, leaf) for leaf in rules.leaves}

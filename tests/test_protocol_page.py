@@ -228,7 +228,8 @@ def test_the_steps_taken_are_marked_in_the_tables_and_in_the_drawing(view):
     ways = {f"{kind}-{place}" for kind in ("row", "way") for place in places}
     assert marked(page) == ways | {"result-6", "end-6"}
     page.get_by_role("button", name="Start again").click()
-    page.wait_for_function("document.querySelector('.on') === null")
+    page.locator("tr.on").first.wait_for(state="detached")
+    assert marked(page) == {"step-1"}
     assert outcome(page) == "Next: Serum lactate, in mmol/L (input B)"
 
 
@@ -289,7 +290,7 @@ def test_a_text_that_means_no_plausible_value_is_refused(view, feature, text, me
     page = view(kept("mixed"), MIXED_SHEET)
     if feature == "rr":
         fill(page, "1")
-    field = asked(page)
+    field, before = asked(page), marked(page)
     box = field.get_by_role("textbox")
     box.type(text)
     assert field.get_by_role("alert").inner_text() == ""  # it may not be complete
@@ -298,7 +299,7 @@ def test_a_text_that_means_no_plausible_value_is_refused(view, feature, text, me
     assert box.get_attribute("aria-invalid") == "true"
     assert field.locator(".error").get_attribute("id") in box.get_attribute("aria-describedby")
     assert outcome(page).startswith("Next: ")
-    assert marked(page) == set()
+    assert marked(page) == before
     box.fill("9")
     assert field.get_by_role("alert").inner_text() == ""
     assert box.get_attribute("aria-invalid") == "false"
@@ -321,6 +322,19 @@ def test_not_measured_takes_the_row_missing_and_closes_the_box(view):
     choose(page, "not measured")
     assert box.is_disabled()
     assert outcome(page) == "Next: Respiratory rate, in breaths/min (input C)"
+
+
+def test_the_way_lights_up_step_by_step(view):
+    page = view(kept("mixed"), MIXED_SHEET)
+    assert marked(page) == {"step-1"}
+    asked(page).get_by_role("textbox").fill("3")
+    assert marked(page) == {"row-1-1", "way-1-1", "step-8"}
+    asked(page).get_by_role("textbox").fill("100")
+    assert marked(page) == {"row-1-1", "way-1-1", "row-8-1", "way-8-1", "step-9"}
+    asked(page).get_by_role("textbox").fill("60")
+    assert marked(page) == {
+        "row-1-1", "way-1-1", "row-8-1", "way-8-1", "row-9-1", "way-9-1", "result-11", "end-11",
+    }  # fmt: skip
 
 
 # How it looks
