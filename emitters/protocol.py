@@ -42,6 +42,7 @@ FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
 PAPERS = ("a4", "letter")
 # How a page is set that has up to so many lines.
+STEP_LETTERS, RESULT_LETTERS = 60, 200  # in a line, about
 DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
 
 _TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
@@ -81,7 +82,7 @@ class Protocol(Emitter):
         view["results"] = results(rules, leaves, ways(sheet), letters)
         view["exact"] = list(exact_tables(rules, leaves))
         kind = "html" if self.format == "pdf" else self.format
-        density = _density(view)
+        densities = _densities(view)
 
         def text(density: str) -> str:
             return _template(kind).render(
@@ -94,10 +95,9 @@ class Protocol(Emitter):
         if self.format == "pdf":
             from mbndt.emitters.protocol_pdf import pdf
 
-            closer = [*DENSITIES][[*DENSITIES].index(density) :]
-            content = pdf(map(text, [*closer, "close"]))
+            content = pdf(map(text, densities))
         else:
-            content = text(density)
+            content = text(densities[0])
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
         notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
         name = base.identifier(rules.name)
@@ -203,12 +203,18 @@ def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
                    " nothing is converted")  # fmt: skip
 
 
-def _density(view: Mapping[str, Any]) -> str:
-    """Return how closely to set a page, by the lines that it will take."""
-    lines = sum(len(step["rows"]) + 1 + bool(step["missing"]) for step in view["steps"])
+def _densities(view: Mapping[str, Any]) -> list[str]:
+    """Return how closely a page may be set, by the lines that it will take, the best first; the
+    last is for what fits no page.
+    """
+    lines = len(view["answers"]) + len(view["inputs"])
+    for step in view["steps"]:
+        rows = [" ".join(row["parts"]) for row in step["rows"]]
+        lines += 1 + bool(step["missing"]) + sum(1 + len(text) // STEP_LETTERS for text in rows)
     lines += sum(len(example["walk"]) for example in view["examples"])
-    lines += 2 * len(view["results"]["rows"]) + len(view["answers"]) + len(view["inputs"])
-    return next((name for name, most in DENSITIES.items() if lines <= most), "close")
+    rows = [" ".join(row) for row in view["results"]["rows"]]
+    lines += sum(2 + len(text) // RESULT_LETTERS for text in rows)
+    return [*(name for name, most in DENSITIES.items() if lines <= most), "close"]
 
 
 def _patterns(rules: Rules, stated: Statements) -> list[str]:
