@@ -14,6 +14,7 @@ from mbndt.emitters.c_numbers import FLOAT_END, FLOAT_MAX, MAX_CATEGORIES, NUMBE
 from mbndt.emitters.c_tree import Choice, Diagram, End, Fork, Plan, plan
 from mbndt.errors import OptionError, TargetError, shown
 from mbndt.rules import INT64_MIN, Feature, Label, Rules, Threshold
+from mbndt.values import label_text
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -117,7 +118,7 @@ class C(Emitter):
             classes=len(classes),
         )  # fmt: skip
         found = execute(artifact.text, driver, rows.tobytes())
-        return answers(form, [_label_text(label) for label in classes], found)
+        return answers(form, [label_text(label) for label in classes], found)
 
     def expected(self, rules: Rules, table: Table) -> Predictions:
         """Return the interpreter's answers to the rows as the number type stores them, with
@@ -268,14 +269,10 @@ def _guard(ident: str, form: Format) -> str:
 
 def _class(number: int, label: Label) -> View:
     """Return the view of a class: a string literal, or characters where it is too long for one."""
-    data = _label_text(label).encode()
+    data = label_text(label).encode()
     if len(data) <= LONGEST_STRING:
         return {"number": number, "text": _string(data)}
     return {"number": number, "characters": [f"'\\x{byte:02x}'" for byte in [*data, 0]]}
-
-
-def _label_text(label: Label) -> str:
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def _string(data: bytes) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
-from mbndt.emitters.cuts import double_cut, float32_above
+from mbndt.emitters.cuts import double_cut
 from mbndt.errors import OptionError, TargetError, nearest, shown
 from mbndt.rules import INT64_MIN, Feature, FeatureType, NumericSplit, Rules, Threshold
-from mbndt.values import to_float32
+from mbndt.values import float32_above, to_float32
 
 
 @dataclass(frozen=True)

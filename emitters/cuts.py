@@ -20,6 +20,7 @@ from mbndt.rules import (
     Split,
     Threshold,
 )
+from mbndt.values import float32_above, float32_step
 
 # Turns a threshold into the target's own number.
 Cut: TypeAlias = Callable[[Feature, Threshold], Threshold]
@@ -44,29 +45,15 @@ def double_cut(feature: Feature, threshold: Threshold) -> Threshold:
             return float(threshold)
 
 
-def float32_above(t: float) -> float:
-    """Return the smallest float32 that is >= t.
-
-    `x < t` and `x < float32_above(t)` are the same for every float32 x.
-    """
-    from mbndt.values import to_float32
-
-    near = to_float32(t)
-    return near if near >= t else _float32_step(near, up=True)
-
-
-def _float32_step(x: float, *, up: bool) -> float:
-    """Return the float32 next to the float32 x."""
-    if x == 0.0:
-        return math.copysign(2.0**-149, 1.0 if up else -1.0)
-    (bits,) = struct.unpack("<i", struct.pack("<f", x))
-    bits += 1 if (bits >= 0) == up else -1
-    return float(struct.unpack("<f", struct.pack("<i", bits))[0])
+def written_cut(feature: Feature, threshold: Threshold) -> Threshold:
+    """Return a threshold as people write it: whole on integers, never a negative zero."""
+    whole = feature.type == FeatureType.INTEGER
+    return double_cut(feature, threshold) if whole else float(threshold) + 0.0
 
 
 def _float32_cut(t: float) -> float:
     above = float32_above(t)
-    below = _float32_step(above, up=False)
+    below = float32_step(above, up=False)
     # Past the ends of the range rounding goes to infinity as if the next number were 2^128.
     ends = [math.copysign(2.0**128, x) if math.isinf(x) else x for x in (below, above)]
     middle = (ends[0] + ends[1]) / 2

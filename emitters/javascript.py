@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
-from mbndt.emitters.cuts import Range, arms, double_cut
+from mbndt.emitters.cuts import Range, arms, written_cut
 from mbndt.emitters.nested import Branch, functions
-from mbndt.rules import Feature, FeatureType, Label, Rules, Split, TargetType, Threshold
+from mbndt.rules import Label, Rules, Split, TargetType
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
@@ -29,12 +29,6 @@ def literal(value: str | bool | int | float) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > SAFE:
         return f"{value}n"
     return json.dumps(value).replace("<", "\\u003c")
-
-
-def _cut(feature: Feature, threshold: Threshold) -> Threshold:
-    # The module rounds float32 values itself.
-    is_whole = feature.type == FeatureType.INTEGER
-    return double_cut(feature, threshold) if is_whole else float(threshold)
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,8 @@ class JavaScript(Emitter):
 
 def _branches(rules: Rules, split: Split) -> Iterator[Branch]:
     """Yield a split's branches, with tests of the value `x`."""
-    for arm in arms(rules, split, _cut):
+    # The module rounds float32 values itself.
+    for arm in arms(rules, split, written_cut):
         tests = ["x === null"] if arm.missing else []
         tests += map(_within, arm.ranges)
         choices = [literal(value) for value in arm.values]

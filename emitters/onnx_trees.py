@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
-from mbndt.emitters.cuts import double_cut, float32_above, ranges
+from mbndt.emitters.cuts import double_cut, ranges
 from mbndt.rules import (
     INT64_MIN,
     Feature,
@@ -32,7 +32,7 @@ from mbndt.rules import (
     Split,
     Threshold,
 )
-from mbndt.values import to_float32
+from mbndt.values import float32_above, to_float32
 
 # The inputs that are not of the number type: their type, and what stands for a missing value.
 INPUT_TYPES: dict[FeatureType, tuple[str, int | str]] = {

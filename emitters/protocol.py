@@ -29,8 +29,8 @@ from mbndt.emitters.protocol_steps import steps_of, ways
 from mbndt.emitters.protocol_text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
 from mbndt.errors import shown
 from mbndt.rules import Feature, FeatureType, Rules, Threshold
-from mbndt.sheet import PATTERNS, InputStatement, Statements, label_text
-from mbndt.values import to_float32
+from mbndt.sheet import PATTERNS, InputStatement, Statements
+from mbndt.values import label_text, to_float32
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -10,7 +10,8 @@ from mbndt.emitters.protocol_reader import number_text, value_text
 from mbndt.emitters.protocol_results import interval
 from mbndt.emitters.protocol_text import NOT_STATED, percent, plain, said
 from mbndt.rules import Feature, Rules, deep_recursion
-from mbndt.sheet import OutcomeStatement, Statements, label_text
+from mbndt.sheet import OutcomeStatement, Statements
+from mbndt.values import label_text
 
 MOST = 1e300  # greater numbers are no measurements, and too large to format
 

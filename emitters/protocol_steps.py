@@ -8,7 +8,7 @@ from dataclasses import replace
 from mbndt.emitters import cuts
 from mbndt.emitters.protocol_reader import Answer, Sheet, Step
 from mbndt.emitters.protocol_results import answer_text
-from mbndt.rules import Feature, FeatureType, Leaf, Node, NumericSplit, Rules, Split, Threshold
+from mbndt.rules import Leaf, Node, NumericSplit, Rules, Split
 
 
 def steps_of(rules: Rules) -> Sheet:
@@ -42,7 +42,7 @@ def _rows(rules: Rules, split: Split) -> list[tuple[int, Answer]]:
         return found.get(to, Answer())
 
     if isinstance(split, NumericSplit):
-        for part in cuts.ranges(rules, split, _cut):
+        for part in cuts.ranges(rules, split, cuts.written_cut):
             bounds = (*row(part.to).bounds, (part.low, part.high))
             found[part.to] = replace(row(part.to), bounds=bounds)
     else:
@@ -59,12 +59,6 @@ def _leading(rules: Rules, child: Node, row: Answer, numbers: Mapping[int, int])
     if isinstance(child, Leaf):
         return replace(row, leaf=child.leaf, says=answer_text(rules, child))
     return replace(row, step=numbers[id(child)])
-
-
-def _cut(feature: Feature, threshold: Threshold) -> Threshold:
-    """Keep thresholds as written, but whole ones for whole numbers, and no negative zero."""
-    whole = feature.type == FeatureType.INTEGER
-    return cuts.double_cut(feature, threshold) if whole else float(threshold) + 0.0
 
 
 def letter(i: int) -> str:

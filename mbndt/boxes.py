@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mbndt.emitters.cuts import double_cut, float32_above
+from mbndt.emitters.cuts import double_cut
 from mbndt.errors import OptionError, shown
 from mbndt.rules import Feature, FeatureType, Leaf, Node, NumericSplit, Rules, Split, Threshold
-from mbndt.values import Value
+from mbndt.values import Value, float32_above
 
 Box = Mapping[str, int]
 

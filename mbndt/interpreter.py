@@ -28,7 +28,7 @@ from mbndt.rules import (
     SetSplit,
 )
 from mbndt.table import Array, Column, Table
-from mbndt.values import Value, read_value, to_float32
+from mbndt.values import Value, float32_above, read_value
 
 MANY = 4  # a node with at least one in so many rows is said to have many
 FEW = 16  # thresholds that are faster compared one after the other than searched
@@ -159,17 +159,8 @@ def _thresholds(feature: Feature, split: NumericSplit, kind: np.dtype[Any]) -> A
         cuts = [min(max(math.ceil(t), INT64_MIN), INT64_MAX + 1) for t in split.thresholds]
         return np.array([cut for cut in cuts if cut <= INT64_MAX], np.int64)
     if kind == np.float32:
-        return np.array([_float32_above(t) for t in split.thresholds], np.float32)
+        return np.array([float32_above(t) for t in split.thresholds], np.float32)
     return np.array(split.thresholds, np.float64)
-
-
-def _float32_above(t: float) -> float:
-    """Return the least float32 that is >= t: `x < t` is the same for every float32 x."""
-    near = to_float32(t)
-    if near >= t:
-        return near
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.nextafter(np.float32(near), np.float32(np.inf)))
 
 
 def _intervals(thresholds: Array, values: Array) -> Array:

@@ -19,6 +19,7 @@ from rich.tree import Tree
 
 from mbndt.metrics import answered_share, explanations, sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
+from mbndt.values import label_text
 
 if TYPE_CHECKING:
     from mbndt.decimals import Rounded
@@ -47,11 +48,6 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def shown_label(value: object) -> str:
-    """Return a label or number as a CSV cell: true and false, doubles in their shortest form."""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
 def predictions_csv(rules: Rules, found: Predictions) -> str:
     """Return predictions as CSV text: `prediction`, `leaf`, `probability_0`, … one line a row."""
     out = io.StringIO(newline="")
@@ -60,7 +56,7 @@ def predictions_csv(rules: Rules, found: Predictions) -> str:
     writer.writerow(["prediction", "leaf", *names])
     answers = {
         leaf.leaf: [
-            shown_label(rules.label(leaf)),
+            label_text(rules.label(leaf)),
             leaf.leaf,
             *(leaf.value if isinstance(leaf.value, tuple) else ()),
         ]
@@ -185,7 +181,7 @@ def print_rules(rules: Rules) -> None:
 
 def _title(rules: Rules, node: Node) -> Text:
     if isinstance(node, Leaf):
-        label = Text(printable(shown_label(rules.label(node))), style="bold")
+        label = Text(printable(label_text(rules.label(node))), style="bold")
         if isinstance(node.value, tuple):
             label.append(f" {max(node.value):.3f}", style="not bold")
         size = "" if node.size is None else f", n {node.size}"

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.reading import read_plain
 from mbndt.rules import Feature, FeatureType, Rules
+from mbndt.values import label_text
 
 MAX_DECIMALS = 15
 PATTERNS = ("plain", "stripes", "dots", "grid", "dark")
@@ -110,11 +111,6 @@ class Statements:
             stated.decimals,
             stated.missing,
         )
-
-
-def label_text(label: object) -> str:
-    """Return a class as text: booleans as true and false."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 T = TypeVar("T")

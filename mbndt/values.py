@@ -40,6 +40,31 @@ def to_float32(x: float) -> float:
         return math.copysign(math.inf, x)
 
 
+def float32_above(t: float) -> float:
+    """Return the smallest float32 that is >= t.
+
+    `x < t` and `x < float32_above(t)` are the same for every float32 x.
+    """
+    near = to_float32(t)
+    return near if near >= t else float32_step(near, up=True)
+
+
+def float32_step(x: float, *, up: bool) -> float:
+    """Return the float32 next to the float32 x."""
+    if x == 0.0:
+        return math.copysign(2.0**-149, 1.0 if up else -1.0)
+    (bits,) = struct.unpack("<i", struct.pack("<f", x))
+    bits += 1 if (bits >= 0) == up else -1
+    return float(struct.unpack("<f", struct.pack("<i", bits))[0])
+
+
+def label_text(label: object) -> str:
+    """Return a class or a number as text: booleans as true and false, doubles in their shortest
+    form.
+    """
+    return str(label).lower() if isinstance(label, bool) else str(label)
+
+
 def is_missing(value: object) -> bool:
     """Tell whether a frame's value is missing: None, any NaN, pandas' NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

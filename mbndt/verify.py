@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.emitters import TARGETS, Artifact, Emitter, emitter, emitter_class
-from mbndt.emitters.cuts import float32_above
 from mbndt.errors import EngineFailed, EngineMissing, OptionError, TargetError, shown
 from mbndt.interpreter import Predictions, branches, leaf_ids
 from mbndt.rules import (
@@ -32,6 +31,7 @@ from mbndt.rules import (
     Threshold,
 )
 from mbndt.table import Table
+from mbndt.values import float32_above
 
 SIDES = (-math.inf, math.inf)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbndt.emitters.cuts import Range, double_cut, ranges
+from mbndt.emitters.cuts import Range, ranges, written_cut
 from mbndt.errors import shown
-from mbndt.rules import Feature, FeatureType, Node, NumericSplit, Rules, Split, Threshold
+from mbndt.rules import Node, NumericSplit, Rules, Split
+from mbndt.values import label_text
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ def answers(rules: Rules, split: Split) -> list[Answer]:
     """Return a split's ways out, one a child, in the order in which they are first named."""
     said: dict[int, list[str]] = {}
     if isinstance(split, NumericSplit):
-        for part in ranges(rules, split, _whole_cut):
+        for part in ranges(rules, split, written_cut):
             said.setdefault(part.to, []).append(range_text(part))
     else:
         for group in split.groups:
@@ -32,15 +33,9 @@ def answers(rules: Rules, split: Split) -> list[Answer]:
     return [Answer(", or ".join(texts), split.children[to]) for to, texts in said.items()]
 
 
-def _whole_cut(feature: Feature, threshold: Threshold) -> Threshold:
-    """Keep thresholds as written, but on integers as whole numbers."""
-    whole = feature.type == FeatureType.INTEGER
-    return double_cut(feature, threshold) if whole else float(threshold)
-
-
 def value_text(value: str | bool) -> str:
     """Return a category in quotes, or a boolean in a CSV's words."""
-    return ("true" if value else "false") if isinstance(value, bool) else shown(value, 200)
+    return label_text(value) if isinstance(value, bool) else shown(value, 200)
 
 
 def range_text(part: Range) -> str:

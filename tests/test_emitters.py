@@ -11,12 +11,12 @@ from strategies import float_thresholds, integer_thresholds, rule_trees, texts
 
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.base import C_KEYWORDS, identifier
-from mbndt.emitters.cuts import arms, double_cut, float32_above, ranges
+from mbndt.emitters.cuts import arms, double_cut, ranges
 from mbndt.emitters.nested import pieces
 from mbndt.errors import OptionError
 from mbndt.interpreter import _branch
 from mbndt.rules import Feature, FeatureType, NumericSplit, walk
-from mbndt.values import read_value
+from mbndt.values import float32_above, read_value
 from mbndt.verify import special_values
 
 X = Feature("x", FeatureType.FLOAT64)
