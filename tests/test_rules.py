@@ -143,3 +143,8 @@ def test_walk_goes_depth_first_from_left_to_right(example):
 def test_the_fingerprint_follows_the_meaning_not_the_layout(example):
     assert Rules.from_json(example.to_json(indent=None)).fingerprint == example.fingerprint
     assert replace(example, name="other").fingerprint != example.fingerprint
+
+
+def test_a_leaf_holds_no_negative_zero():
+    assert repr(Leaf(0, (-0.0, 1.0)).value) == "(0.0, 1.0)"
+    assert repr(Leaf(0, -0.0).value) == "0.0"

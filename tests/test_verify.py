@@ -15,7 +15,7 @@ from strategies import chain, many_intervals, regression, rule_trees, single_lea
 from mbndt.emitters import TARGETS, emitter_class
 from mbndt.emitters.python import Python
 from mbndt.errors import EngineMissing, OptionError, TargetError
-from mbndt.interpreter import leaf_ids, leaf_of
+from mbndt.interpreter import Predictions, leaf_ids, leaf_of
 from mbndt.report import checks_json, print_checks
 from mbndt.rules import (
     Feature,
@@ -30,7 +30,7 @@ from mbndt.rules import (
     TargetType,
 )
 from mbndt.table import Table
-from mbndt.verify import boundary_rows, check, special_values, verify
+from mbndt.verify import boundary_rows, check, differences, special_values, verify
 
 
 def test_rows_reach_every_leaf_and_every_end_of_the_example(example):
@@ -309,3 +309,14 @@ def test_one_probability_for_all_classes_is_a_failure(example, monkeypatch):
 def test_every_target_names_its_variants():
     assert all(emitter_class(target).variants for target in TARGETS)
     assert {emitter_class(target).target for target in TARGETS} == set(TARGETS)
+
+
+def test_a_difference_in_the_sign_of_zero_or_in_type_counts():
+    leaf, rows = np.zeros(1, np.int64), np.zeros((1, 2))
+    same = Predictions(leaf, [0.0], rows)
+    assert not differences(same, Predictions(leaf, [0.0], rows)).any()
+    for other in (
+        Predictions(leaf, [-0.0], rows), Predictions(leaf, [0], rows),
+        Predictions(leaf, [0.0], -rows), Predictions(leaf + 1, [0.0], rows),
+    ):  # fmt: skip
+        assert differences(same, other).all()
