@@ -1,4 +1,4 @@
-"""Tables of raw columns: read from files or frames, and typed on demand for a feature.
+"""Tables of raw columns: taken from frames, and typed on demand for a feature.
 
 A `Table` holds columns as they came (a CSV's texts, or a frame's arrays). `Table.typed` reads one
 column as a feature's type by the contract of `values.py`, each different value once.
@@ -6,17 +6,12 @@ column as a feature's type by the contract of `values.py`, each different value 
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import operator
-import re
-import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +23,6 @@ from mbndt.rules import INT64_MAX, Feature, FeatureType
 from mbndt.values import Value, read_cell, read_value
 
 UNSEEN = -1
-CHUNK_ROWS = 100  # of a CSV at a time: few enough rows that no garbage collection sets in
 
 Array = npt.NDArray[Any]
 
@@ -107,11 +101,11 @@ class Table:
                                                 and not hasattr(data, "columns")):  # fmt: skip
             raise DataError(f"data: got {type(data).__name__}, expected a data frame,"
                             " a mapping of columns, or a 2-D array")  # fmt: skip
-        _check_names(names, "data")
+        check_names(names, "data")
         pairs = dict(zip(names, keys, strict=True))
         # To hand out a column takes a frame longer than to route it.
         wanted = only if only and pairs.keys() >= set(only) else names
-        columns = {name: _array(data[pairs[name]]) for name in wanted}
+        columns = {name: as_array(data[pairs[name]]) for name in wanted}
         lengths = {name: len(column) for name, column in columns.items()}
         rows = next(iter(lengths.values())) if lengths else len(data)  # type: ignore[arg-type]
         for name, length in lengths.items():
@@ -125,21 +119,9 @@ class Table:
 
         Raises `DataError` that names the file, and the row or column where one is at fault.
         """
-        path = Path(path)
-        try:
-            with path.open("rb") as file:
-                head = file.read(16)
-        except OSError as error:
-            raise DataError(f"{path}: {error.strerror or error}") from None
-        if head.startswith(b"SQLite format 3\0") or head[8:12] == b"DUCK":
-            if query is None:
-                raise DataError(f"{path}: a database; --query SELECT… says what to read")
-            return _read_database(path, query, sqlite=head[8:12] != b"DUCK")
-        if query is not None:
-            raise DataError(f"{path}: --query is for DuckDB and SQLite files")
-        if head.startswith(b"PAR1"):
-            return _read_duckdb(path, ":memory:", "SELECT * FROM read_parquet(?)", [_no_glob(path)])
-        return _read_csv(path, head.startswith(b"\x1f\x8b"))
+        from mbndt.table_files import read_table
+
+        return read_table(Path(path), query)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -148,7 +130,7 @@ class Table:
         """Return the rows at `index`: positions, or a mask of all rows."""
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
-        columns: dict[str, Array] = {n: _array(c)[index] for n, c in self.columns.items()}
+        columns: dict[str, Array] = {n: as_array(c)[index] for n, c in self.columns.items()}
         numbers = index + 1 if self.numbers is None else self.numbers[index]
         return Table(columns, len(index), self.text, self.source, numbers)
 
@@ -294,7 +276,7 @@ def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
     return Column(filled.astype(np.int64), missing) if np.all(fits) else None
 
 
-def _array(column: Any) -> Array:
+def as_array(column: Any) -> Array:
     """Return a frame's column as an array: numbers as they are, all else as objects."""
     if np.ma.isMaskedArray(column) and np.any(column.mask):
         array = np.asarray(column.data).astype(object)
@@ -310,7 +292,8 @@ def _array(column: Any) -> Array:
     return array
 
 
-def _check_names(names: Sequence[object], source: str) -> None:
+def check_names(names: Sequence[object], source: str) -> None:
+    """Raise `DataError` for a column name that is no text, or that stands twice."""
     seen = set()
     for name in names:
         if not isinstance(name, str):
@@ -318,88 +301,3 @@ def _check_names(names: Sequence[object], source: str) -> None:
         if name in seen:
             raise DataError(f"{source}: column {shown(name)} stands twice")
         seen.add(name)
-
-
-def _read_csv(path: Path, zipped: bool) -> Table:
-    try:
-        data = gzip.decompress(path.read_bytes()) if zipped else path.read_bytes()
-        data.decode("utf-8-sig")  # here an error tells its place in the file, below in a buffer
-        with io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="") as lines:
-            return _parse(lines, str(path))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text at byte {error.start}") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: {error}") from None
-
-
-def parse_csv(text: str, source: str = "data") -> Table:
-    """Return the table of a CSV text; raises `DataError` for ragged rows and repeated names."""
-    return _parse(io.StringIO(text, newline=""), source)
-
-
-def _parse(lines: Iterable[str], source: str) -> Table:
-    reader = csv.reader(lines, strict=True)
-    filled = filter(None, reader)
-    try:
-        header = next(filled, None)
-        if header is None:
-            raise DataError(f"{source}: empty, expected a line of column names")
-        _check_names(header, source)
-        columns: list[list[str]] = [[] for _ in header]
-        rows = 0
-        while chunk := list(islice(filled, CHUNK_ROWS)):
-            for number, row in enumerate(chunk, start=rows + 1):
-                if len(row) != len(header):
-                    raise DataError(f"{source}: row {number} has {len(row)} cells,"
-                                    f" expected {len(header)}")  # fmt: skip
-            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
-                column.extend(cells)
-            rows += len(chunk)
-    except csv.Error as error:
-        raise DataError(f"{source}: line {reader.line_num}: {error}") from None
-    return Table(dict(zip(header, columns, strict=True)), rows, text=True, source=source)
-
-
-def _read_database(path: Path, query: str, *, sqlite: bool) -> Table:
-    if not sqlite:
-        return _read_duckdb(path, str(path), query, [])
-    import sqlite3
-    from contextlib import closing
-
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-            cursor = database.execute(query)
-            names = [entry[0] for entry in cursor.description or []]
-            rows = cursor.fetchall()
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise DataError(f"{path}: {error}") from None
-    _check_names(names, str(path))
-    columns = {name: _array([row[i] for row in rows]) for i, name in enumerate(names)}
-    return Table(columns, len(rows), source=str(path))
-
-
-def _no_glob(path: Path) -> str:
-    """Return a path in which DuckDB sees no pattern."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
-
-
-def _read_duckdb(path: Path, database: str, query: str, parameters: list[str]) -> Table:
-    import duckdb
-
-    try:
-        with duckdb.connect(database, read_only=database != ":memory:") as connection:
-            cursor = connection.execute(query, parameters)
-            if cursor is None or cursor.description is None:
-                raise DataError(f"{path}: --query: got {shown(query)}, expected a SELECT")
-            _check_names([entry[0] for entry in cursor.description], str(path))
-            # What NumPy has no type for comes as doubles, which lose the last digits.
-            kinds = [str(entry[1]) for entry in cursor.description]
-            wide = [i for i, kind in enumerate(kinds) if kind.startswith(("HUGE", "UHUGE", "DEC"))]
-            found: dict[str, Any] = dict(cursor.fetchnumpy())
-            if wide:
-                names, rows = list(found), connection.execute(query, parameters).fetchall()
-                found |= {names[i]: [row[i] for row in rows] for i in wide}
-    except duckdb.Error as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}") from None
-    columns = {name: _array(column) for name, column in found.items()}
-    return Table(columns, len(next(iter(columns.values()), [])), source=str(path))

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from onnx.reference import ReferenceEvaluator
 from strategies import chain, many_intervals, regression, rule_trees
 
+from mbndt.csv_files import parse_csv
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.onnx import Onnx
 from mbndt.errors import DataError, EngineMissing, OptionError, TargetError
@@ -33,7 +34,7 @@ from mbndt.rules import (
     Target,
     TargetType,
 )
-from mbndt.table import Table, parse_csv
+from mbndt.table import Table
 from mbndt.verify import boundary_rows, check
 
 LABELS = Target("y", TargetType.STRING, ("no", "yes"))

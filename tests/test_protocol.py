@@ -12,6 +12,7 @@ from mixed_rules import STATED, mixed_rules
 from sheets import LABELS, NO, YES, read, sheet_text
 from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
+from mbndt.csv_files import parse_csv
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.protocol import Protocol
 from mbndt.emitters.protocol_reader import OTHER, read_sheet
@@ -29,7 +30,7 @@ from mbndt.rules import (
     Target,
     TargetType,
 )
-from mbndt.table import Table, parse_csv
+from mbndt.table import Table
 from mbndt.verify import boundary_rows, check
 
 slowly = settings(max_examples=20, deadline=None, phases=[Phase.generate],

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chain, regression, rule_trees, single_leaf
 
+from mbndt.csv_files import parse_csv
 from mbndt.emitters import emit
 from mbndt.errors import DataError
 from mbndt.interpreter import leaf_ids, leaf_of, predict
 from mbndt.report import predictions_csv
 from mbndt.rules import Feature, FeatureType, Group, Interval, Leaf, NumericSplit, Rules, SetSplit
-from mbndt.table import parse_csv
 
 
 def module(rules: Rules) -> dict:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from strategies import many_intervals, rule_trees, single_leaf
 
+from mbndt.csv_files import parse_csv
 from mbndt.interpreter import predict
 from mbndt.report import predictions_csv, print_rules
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules, TargetType
-from mbndt.table import parse_csv
 from mbndt.wording import answers
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbndt.csv_files import parse_csv
 from mbndt.errors import DataError, MbndtError, OptionError, RulesError
 from mbndt.rules import FeatureType, TargetType
 from mbndt.schema import (
@@ -22,7 +23,7 @@ from mbndt.schema import (
     missing_rows,
     read_weights,
 )
-from mbndt.table import Table, parse_csv
+from mbndt.table import Table
 from mbndt.values import is_missing, read_cell
 
 

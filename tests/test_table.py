@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mbndt.csv_files import parse_csv
 from mbndt.errors import DataError
 from mbndt.rules import Feature, FeatureType
-from mbndt.table import UNSEEN, Table, distinct, parse_csv
+from mbndt.table import UNSEEN, Table, distinct
 from mbndt.values import read_cell, read_value
 
 
