@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -17,7 +19,7 @@ from mbndt import __version__
 from mbndt.cli_learning import refine, train, tune
 from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
 from mbndt.cli_sheet import round_, sheet_template
-from mbndt.errors import MbndtError, OptionError
+from mbndt.errors import DataWarning, MbndtError, OptionError
 
 if TYPE_CHECKING:
     from mbndt.rules import Rules
@@ -39,6 +41,8 @@ def main() -> NoReturn:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     elif isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    warnings.simplefilter("always", DataWarning)
+    warnings.showwarning = _warned(warnings.showwarning)
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -65,11 +69,29 @@ def _let_go(code: int) -> int:
 
 
 def _failed(message: str) -> int:
-    line = f"mbndt: error: {' '.join(message.split())}"
+    _say("error", message)
+    return 2
+
+
+def _say(kind: str, message: str) -> None:
+    line = f"mbndt: {kind}: {' '.join(message.split())}"
     if len(line) > MESSAGE_LIMIT:
         line = line[: MESSAGE_LIMIT - 3] + "..."
     print(line, file=sys.stderr)
-    return 2
+
+
+def _warned(others: Callable[..., None]) -> Callable[..., None]:
+    """Return a way to show warnings: our own as lines, once each; `others` as before."""
+    told = set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, DataWarning):
+            others(message, category, *place, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            _say("warning", str(message))
+
+    return show
 
 
 def _version(wanted: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 Model = Annotated[Path, typer.Argument(help="model.pt, or a rules JSON file")]
 Data = Annotated[Path, typer.Argument(help="CSV (also .gz), Parquet, DuckDB or SQLite file")]
 Query = Annotated[str | None, typer.Option(help="what to read from a DuckDB or SQLite file")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="print errors only")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print errors and warnings only")]
 Output = Annotated[Path | None, typer.Option("-o", "--output-file", help="- is stdout")]
 
 

@@ -10,12 +10,17 @@
     ├── EngineMissing     RuntimeError  an engine that isn't installed here
     └── EngineFailed      RuntimeError  an engine that refuses an artefact, or breaks off
 
+and of what they are told while things go on:
+
+    DataWarning           UserWarning   a table that was read, but may not be what was meant
+
 A message is one line: what came, what was expected, where, and the nearest valid choice.
 """
 
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -53,6 +58,16 @@ class EngineMissing(MbndtError, RuntimeError):
 
 class EngineFailed(MbndtError, RuntimeError):
     """An engine that refuses an artefact, or breaks off."""
+
+
+class DataWarning(UserWarning):
+    """A table that can be used, but may not be what was meant; the message names the column."""
+
+
+def warn(message: str) -> None:
+    """Tell the caller of the library, and on the command line the user, what may be wrong."""
+    # No level of the stack is the user's own in all ways here, so the message names the place.
+    warnings.warn(message, DataWarning, stacklevel=2)
 
 
 def shown(value: object, limit: int = 60) -> str:
