@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -149,3 +150,20 @@ def test_a_file_that_cant_be_written_leaves_nothing(model, tmp_path):
         with pytest.raises(OutputError, match="can't be written"):
             save(model, target)
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.pt"]
+
+
+@pytest.mark.parametrize(
+    "name, fingerprint",
+    [
+        ("model_0_1.pt", "f466cbab9f712201944d179014f3a511d5032cdf2d39827fe93550e1f0385287"),
+        ("rules_0_1.json", "92ab8c36eec2c7dc099ca890df9d93b114cf65f15573de624d3be28dc13feb58"),
+    ],
+)
+def test_files_of_the_first_release_are_read_on(name, fingerprint):
+    rules = load(Path(__file__).parent / "data" / name)
+    assert rules.fingerprint == fingerprint
+    row = {"age": [70, 20], "lactate": [4.0, None], "ward": ["A", "new"]}
+    if rules.task == "classification":
+        assert rules.predict(row).prediction == ["admit", "home"]
+    else:
+        assert rules.predict(row).leaf.tolist() == [3, 0]

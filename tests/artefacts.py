@@ -1,0 +1,86 @@
+"""Keep the hashes of what every target emits for the tests' rules, and compare them with others.
+
+    python tests/artefacts.py keep FILE       write the hashes
+    python tests/artefacts.py compare FILE    exits 1 where an artefact's bytes have changed
+
+For changes that must move no byte: keep before, compare after.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from mixed_rules import mixed_rules
+from strategies import chain, many_intervals, regression, rule_trees, single_leaf
+
+from mbndt.emitters import TARGETS, emit, emitter_class
+from mbndt.errors import MbndtError
+from mbndt.rules import Rules
+
+DRAWN = 60
+MORE = (
+    *(("sql", {"dialect": d, "as": "view"}) for d in ("bigquery", "oracle", "snowflake", "tsql")),
+    *(("sql", {"dialect": d, "as": "function"}) for d in ("duckdb", "postgres", "bigquery")),
+    *(("sql", {"dialect": d, "as": "expression"}) for d in ("duckdb", "sqlite", "spark")),
+    ("protocol", {"format": "txt"}),
+)
+
+
+def all_rules() -> Iterator[tuple[str, Rules]]:
+    """Yield the tests' rules by name, made by hand and drawn."""
+    yield (
+        "example",
+        Rules.from_json((Path(__file__).parent / "data/example.rules.json").read_text()),
+    )
+    for make in (mixed_rules, single_leaf, many_intervals, regression):
+        yield make.__name__, make()
+    yield "chain", chain(50)
+    drawn: list[Rules] = []
+
+    @seed(0)
+    @settings(max_examples=DRAWN, phases=[Phase.generate], database=None, deadline=None,
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(st.one_of(rule_trees(), rule_trees(hostile=True)))
+    def draw(rules: Rules) -> None:
+        drawn.append(rules)
+
+    draw()
+    for number, rules in enumerate(drawn):
+        yield f"drawn {number}", rules
+
+
+def hashes() -> dict[str, str]:
+    """Return the hash of each artefact, or of the words in which it is refused."""
+    variants = [(t, dict(o)) for t in TARGETS for o in emitter_class(t).variants]
+    found = {}
+    for name, rules in all_rules():
+        for target, options in [*variants, *MORE]:
+            try:
+                content = emit(rules, target, **options).content
+            except MbndtError as error:
+                content = f"refused: {error}"
+            data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+            key = " ".join([name, target, *map(str, options.values())])
+            found[key] = hashlib.sha256(data).hexdigest()
+    return found
+
+
+def main() -> None:
+    action, path = sys.argv[1:]
+    found = hashes()
+    if action == "keep":
+        Path(path).write_text(json.dumps(found, indent=0))
+        print(f"{len(found)} artefacts kept")
+        return
+    before = json.loads(Path(path).read_text())
+    changed = [key for key in {**before, **found} if before.get(key) != found.get(key)]
+    print(*changed[:40], f"{len(found)} artefacts, {len(changed)} changed", sep="\n")
+    sys.exit(bool(changed))
+
+
+if __name__ == "__main__":
+    main()
