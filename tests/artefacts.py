@@ -1,6 +1,6 @@
 """Keep the hashes of what every target emits for the tests' rules, and compare them with others.
 
-    python tests/artefacts.py keep FILE       write the hashes
+    python tests/artefacts.py keep FILE       write the rules and the hashes
     python tests/artefacts.py compare FILE    exits 1 where an artefact's bytes have changed
 
 For changes that must move no byte: keep before, compare after.
@@ -53,14 +53,14 @@ def all_rules() -> Iterator[tuple[str, Rules]]:
         yield f"drawn {number}", rules
 
 
-def hashes() -> dict[str, str]:
-    """Return the hash of each artefact, or of the words in which it is refused."""
+def hashes(all_rules: dict[str, str]) -> dict[str, str]:
+    """Return the hash of each artefact of rules (JSON by name), or of the words that refuse it."""
     variants = [(t, dict(o)) for t in TARGETS for o in emitter_class(t).variants]
     found = {}
-    for name, rules in all_rules():
+    for name, text in all_rules.items():
         for target, options in [*variants, *MORE]:
             try:
-                content = emit(rules, target, **options).content
+                content = emit(Rules.from_json(text), target, **options).content
             except MbndtError as error:
                 content = f"refused: {error}"
             data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
@@ -70,15 +70,16 @@ def hashes() -> dict[str, str]:
 
 
 def main() -> None:
-    action, path = sys.argv[1:]
-    found = hashes()
+    action, path = sys.argv[1], Path(sys.argv[2])
     if action == "keep":
-        Path(path).write_text(json.dumps(found, indent=0))
-        print(f"{len(found)} artefacts kept")
+        # With the rules themselves, as draws change with the code that is there to draw from.
+        rules = {name: tree.to_json() for name, tree in all_rules()}
+        path.write_text(json.dumps({"rules": rules, "hashes": hashes(rules)}))
         return
-    before = json.loads(Path(path).read_text())
-    changed = [key for key in {**before, **found} if before.get(key) != found.get(key)]
-    print(*changed[:40], f"{len(found)} artefacts, {len(changed)} changed", sep="\n")
+    kept = json.loads(path.read_text())
+    before, found = kept["hashes"], hashes(kept["rules"])
+    changed = [key for key in before if before[key] != found.get(key)]
+    print(*changed[:40], f"{len(before)} artefacts, {len(changed)} changed", sep="\n")
     sys.exit(bool(changed))
 
 
