@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbndt import __version__
+from mbndt._version import __version__
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import Rules
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from mbndt import __version__
+from mbndt._version import __version__
 from mbndt.emitters.base import identifier, provenance_line
 from mbndt.emitters.onnx_trees import INPUT_TYPES, NUMBERS, Chain, Plan
 from mbndt.rules import INT64_MIN, Feature, FeatureType, Node, Rules, Target

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from mbndt._version import __version__
+
 __all__ = ["MBNDTClassifier", "MBNDTRegressor", "Rules", "__version__", "equivalent", "load"]
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ def model_bytes(model: Model) -> bytes:
 
 def _plain(model: Model) -> dict[str, Any]:
     """Return all of a model as tensors and plain values."""
-    from mbndt import __version__
+    from mbndt._version import __version__
 
     network = model.network
     return {

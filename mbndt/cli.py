@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from mbndt import __version__
+from mbndt._version import __version__
 from mbndt.cli_learning import refine, train, tune
 from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
 from mbndt.cli_sheet import round_, sheet_template

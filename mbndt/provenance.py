@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbndt import __version__
+from mbndt._version import __version__
 from mbndt.rows import Rows
 from mbndt.rules import Feature, Rules
 from mbndt.settings import Settings

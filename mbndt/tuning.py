@@ -22,7 +22,7 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from mbndt import __version__
+from mbndt._version import __version__
 from mbndt.errors import DataError, OptionError, shown
 from mbndt.model import Model, evaluate, fit, hold_out, prepare, with_figures
 from mbndt.problem import Floats, Indices
