@@ -7,15 +7,14 @@ Nodes are `Leaf`, `NumericSplit` and `SetSplit`; dispatch on them with `match`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from mbndt.interpreter import Predictions
+from mbndt.doors import Doors
 
 MAX_DEPTH = 500
 MAX_NODES = 100_000
@@ -180,7 +179,7 @@ def deep_recursion() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Doors):
     """A decision tree over raw columns, valid by construction.
 
     Args: `name`, any text; `target`; `features`, in the order of the targets' inputs; `root`;
@@ -241,81 +240,3 @@ class Rules:
         if isinstance(leaf.value, tuple):
             return self.target.classes[leaf.class_index]
         return leaf.value
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Rules:
-        """Read rules from JSON, strictly; raises `RulesError` that says where."""
-        from mbndt.rules_json import read
-
-        return read(text)
-
-    def to_json(self, *, indent: int | None = 1) -> str:
-        """Return the JSON form, which `from_json` reads back as equal rules."""
-        from mbndt.rules_json import write
-
-        return write(self, indent=indent)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the canonical JSON form (compact, keys sorted), in hex."""
-        import hashlib
-
-        from mbndt.rules_json import canonical
-
-        return hashlib.sha256(canonical(self).encode()).hexdigest()
-
-    def predict(self, data: object) -> Predictions:
-        """Answer each row of a data frame, mapping of columns, or `Table`, by the interpreter.
-
-        Raises `DataError` for a lacking column or a value of the wrong type.
-        """
-        from mbndt.interpreter import predict
-        from mbndt.table import Table
-
-        return predict(self, Table.of(data, [feature.name for feature in self.used]))
-
-    def refine(
-        self,
-        X: object,  # noqa: N803
-        y: object,
-        *,
-        sample_weight: object = None,
-        **options: Any,
-    ) -> Rules:
-        """Return the rules made better and smaller over rows X [n, F] with the true answers y [n].
-
-        `options` are settings of the default preset (`branching`, `penalty`, `smoothing`, …).
-        Raises `DataError` for rows that don't fit the rules, `OptionError` for a wrong option.
-        """
-        from mbndt.refining import refine_rules
-        from mbndt.rows import row_weights, with_target
-        from mbndt.settings import preset
-        from mbndt.table import Table
-
-        table = Table.of(X)
-        whole, target = with_target(table, y)
-        weights = row_weights(table, sample_weight)
-        return refine_rules(self, whole, target, preset("default", **options), weights).rules
-
-    @classmethod
-    def from_sklearn(
-        cls, tree: object, *, feature_names: Sequence[str] | None = None, name: str = "target"
-    ) -> Rules:
-        """Return the rules of a fitted decision tree of scikit-learn, with its very answers.
-
-        The tree rounds its inputs to float32, so the features are float32; they are named as in
-        training, or `x0`, `x1`, … Raises `RulesError` for what is no single-output tree.
-        """
-        from mbndt.sklearn_trees import rules_of_tree
-
-        return rules_of_tree(tree, feature_names, name)
-
-    def compile(self, target: str, **options: object) -> str | bytes:
-        """Return the artefact of a target: text, or bytes for binary formats.
-
-        Raises `OptionError` for an unknown target or option, `TargetError` for rules that the
-        target can't hold.
-        """
-        from mbndt.emitters import emit
-
-        return emit(self, target, **options).content
