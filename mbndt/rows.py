@@ -143,9 +143,10 @@ def with_target(table: Table, y: Any) -> tuple[Table, str]:
         if y.shape[1] != 1:
             raise DataError(f"y: {y.shape[1]} columns, expected one")
         y = np.asarray(y)[:, 0]
-    labels = next(iter(Table.of({target: y}).columns.values()))
-    _check_rows("y", labels, table)
-    return Table({**table.columns, target: labels}, table.rows), target
+    column = Table.of({target: y})
+    _check_rows("y", column.columns[target], table)
+    declared = {**table.declared, **column.declared}
+    return replace(table, columns={**table.columns, **column.columns}, declared=declared), target
 
 
 def row_weights(table: Table, weights: Any) -> Floats | None:

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from mbndt.declared import declared_type, is_wide, kind_of
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.invariants import check_feature, check_target
 from mbndt.reading import read_plain
@@ -132,15 +133,18 @@ def _categories(table: Table, name: str) -> list[str]:
 
 
 def infer_type(table: Table, name: str) -> FeatureType:
-    """Return the type of a column; raises `DataError` that names a stray text among numbers."""
+    """Return the type of a column: as its source declares it, else by all of its values.
+
+    Raises `DataError` that names a stray text among numbers.
+    """
     column = table.column(name)
     if table.text:
         return _type_of_texts(table, name)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
-        if column.dtype == np.float32:
-            return FeatureType.FLOAT32
-        kinds = {"f": FeatureType.FLOAT64, "b": FeatureType.BOOLEAN}
-        return kinds.get(column.dtype.kind, FeatureType.INTEGER)
+    declared = table.declared.get(name) or declared_type(column)
+    if declared is not None and (kind_declared := kind_of(declared)):
+        if is_wide(declared):
+            _check_int64(table, name, declared)
+        return kind_declared
     quick = floats(column)
     if isinstance(quick, np.ndarray) and quick.dtype == np.float64:
         filled = quick[~np.isnan(quick)]
@@ -158,6 +162,14 @@ def infer_type(table: Table, name: str) -> FeatureType:
                       " expected all numbers, all texts or all booleans; --exclude leaves a"
                       " column out")  # fmt: skip
     raise table.misfit(name, int(np.argmax(codes == at)) + 1, error)
+
+
+def _check_int64(table: Table, name: str, declared: str) -> None:
+    try:
+        table.typed(Feature(name, FeatureType.INTEGER))
+    except DataError as error:
+        raise DataError(f"{error} in a column of type {declared}; --schema can declare it"
+                        " float64") from None  # fmt: skip
 
 
 def _fits(kind: FeatureType, value: object) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbndt.declared import array_of, declared_type, kind_of
 from mbndt.errors import DataError, nearest, shown
 from mbndt.rules import INT64_MAX, Feature, FeatureType
 from mbndt.values import Value, read_cell, read_value
@@ -72,7 +73,9 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """Named columns of equal length. `text` says that cells are a CSV's texts; `numbers` has the
-    rows' numbers in the source, counted from 1, where they aren't all there (None).
+    rows' numbers in the source, counted from 1, where they aren't all there (None). `declared` has
+    the types that the source declares for columns, `row_index` the columns that came from the row
+    index of a frame. Raises `DataError` for columns of another length.
     """
 
     columns: Mapping[str, Sequence[Any] | Array]
@@ -80,10 +83,19 @@ class Table:
     text: bool = False
     source: str = "data"
     numbers: npt.NDArray[np.intp] | None = None
+    declared: Mapping[str, str] = field(default_factory=dict)
+    row_index: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, column in self.columns.items():
+            if len(column) != self.rows:
+                raise DataError(f"{self.source}: column {shown(name)} has {len(column)} rows,"
+                                f" expected {self.rows}")  # fmt: skip
 
     @classmethod
     def of(cls, data: object, only: Collection[str] = ()) -> Table:
-        """Take a `Table`, a pandas or polars frame, a mapping of columns, or a 2-D array.
+        """Take a `Table`, a frame of pandas or polars, an Arrow table, a mapping of columns, or a
+        2-D array.
 
         The columns of an array are named `x0`, `x1`, … Where all of `only` are there, others may be
         left out. Raises `DataError` for anything else, repeated names, and columns of unequal
@@ -91,27 +103,22 @@ class Table:
         """
         if isinstance(data, Table):
             return data
-        keys = [*data] if isinstance(data, Mapping) else list(getattr(data, "columns", []))
-        # pandas numbers the columns of a frame made from an array.
-        names = [str(key) if isinstance(key, int) else key for key in keys]
         if isinstance(data, np.ndarray) and data.ndim == 2:
             columns = {f"x{i}": data[:, i] for i in range(data.shape[1])}
             return cls(columns, len(data))
-        if not hasattr(data, "__getitem__") or (not names and not isinstance(data, Mapping)
-                                                and not hasattr(data, "columns")):  # fmt: skip
-            raise DataError(f"data: got {type(data).__name__}, expected a data frame,"
-                            " a mapping of columns, or a 2-D array")  # fmt: skip
+        keys = _column_keys(data)
+        # pandas numbers the columns of a frame made from an array.
+        names = [str(key) if isinstance(key, int) else key for key in keys]
         check_names(names, "data")
         pairs = dict(zip(names, keys, strict=True))
         # To hand out a column takes a frame longer than to route it.
         wanted = only if only and pairs.keys() >= set(only) else names
-        columns = {name: as_array(data[pairs[name]]) for name in wanted}
-        lengths = {name: len(column) for name, column in columns.items()}
-        rows = next(iter(lengths.values())) if lengths else len(data)  # type: ignore[arg-type]
-        for name, length in lengths.items():
-            if length != rows:
-                raise DataError(f"data: column {shown(name)} has {length} rows, expected {rows}")
-        return cls(columns, rows)
+        found = {name: data[pairs[name]] for name in wanted}  # type: ignore[index]
+        columns = {name: as_array(column) for name, column in found.items()}
+        types = {name: declared_type(column) for name, column in found.items()}
+        declared = {name: kind for name, kind in types.items() if kind is not None}
+        rows = len(next(iter(columns.values()), data))  # type: ignore[arg-type]
+        return cls(columns, rows, declared=declared)
 
     @classmethod
     def read(cls, path: str | Path, query: str | None = None) -> Table:
@@ -132,19 +139,29 @@ class Table:
             index = np.flatnonzero(index)
         columns: dict[str, Array] = {n: as_array(c)[index] for n, c in self.columns.items()}
         numbers = index + 1 if self.numbers is None else self.numbers[index]
-        return Table(columns, len(index), self.text, self.source, numbers)
+        return replace(self, columns=columns, rows=len(index), numbers=numbers)
 
     def without(self, names: Sequence[str]) -> Table:
         """Return the table without the named columns; raises `DataError` for an unknown one."""
         for name in names:
-            self.column(name)
+            self._check_has(name)
         kept = {name: column for name, column in self.columns.items() if name not in names}
-        return Table(kept, self.rows, self.text, self.source, self.numbers)
+        return replace(self, columns=kept)
 
-    def column(self, name: str) -> Sequence[Any] | Array:
-        """Return a column as it came; raises `DataError` that names a lacking one."""
+    def _check_has(self, name: str) -> None:
         if name not in self.columns:
             raise DataError(f"{self.source}: no column {shown(name)}{nearest(name, self.columns)}")
+
+    def column(self, name: str) -> Sequence[Any] | Array:
+        """Return a column as it came; raises `DataError` that names a lacking one, and one whose
+        declared type no feature can hold.
+        """
+        self._check_has(name)
+        declared = self.declared.get(name)
+        if declared is not None and kind_of(declared) is None:
+            raise DataError(f"{self.source}: column {shown(name)} has the type {shown(declared)},"
+                            " expected numbers, texts or booleans; convert it, or leave it out"
+                            " (--exclude)")  # fmt: skip
         return self.columns[name]
 
     def records(self, features: Sequence[Feature]) -> Iterator[dict[str, object]]:
@@ -279,17 +296,36 @@ def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
 def as_array(column: Any) -> Array:
     """Return a frame's column as an array: numbers as they are, all else as objects."""
     if np.ma.isMaskedArray(column) and np.any(column.mask):
+        if column.dtype.kind == "f":
+            return np.asarray(column.filled(np.nan))
         array = np.asarray(column.data).astype(object)
         array[np.ma.getmaskarray(column)] = None
         return array
-    if isinstance(getattr(column, "dtype", None), np.dtype):
+    dtype = getattr(column, "dtype", None)
+    if isinstance(dtype, np.dtype) or type(dtype).__name__ == "SparseDtype":
         return np.asarray(column)
     if isinstance(column, str) or not hasattr(column, "__iter__"):
         raise DataError(f"data: got {shown(column)}, expected a column of values")
-    values = column.to_list() if hasattr(column, "to_list") else list(column)
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
+    listed = (getattr(column, name, None) for name in ("to_list", "to_pylist"))
+    values = next((list_of() for list_of in listed if list_of), None)
+    return array_of(list(column) if values is None else values, declared_type(column))
+
+
+def _column_keys(data: Any) -> list[Any]:
+    """Return a frame's keys of columns; raises `DataError` for what is no frame."""
+    if isinstance(data, Mapping):
+        return [*data]
+    got = f"data: got {type(data).__name__}"
+    if hasattr(data, "toarray"):
+        raise DataError(f"{got}, a sparse matrix; .toarray() makes it one that can be read")
+    if hasattr(data, "columns") and not hasattr(data, "__len__"):
+        raise DataError(f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
+                        " Spark and .compute() of Dask give a data frame")  # fmt: skip
+    # The columns of an Arrow table are arrays, not names.
+    keys = getattr(data, "column_names", getattr(data, "columns", None))
+    if keys is None or not hasattr(data, "__getitem__"):
+        raise DataError(f"{got}, expected a data frame, a mapping of columns, or a 2-D array")
+    return list(keys)
 
 
 def check_names(names: Sequence[object], source: str) -> None:
@@ -297,7 +333,8 @@ def check_names(names: Sequence[object], source: str) -> None:
     seen = set()
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{source}: column name {shown(name)} is not text")
+            raise DataError(f"{source}: column name {shown(name)} is not text; rename the"
+                            " column")  # fmt: skip
         if name in seen:
             raise DataError(f"{source}: column {shown(name)} stands twice")
         seen.add(name)
