@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbndt.emitters import base
+from mbndt.emitters import protocol_font as font
 from mbndt.emitters import protocol_reader as paper
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.protocol_drawing import drawing
@@ -83,23 +84,29 @@ class Protocol(Emitter):
         view["exact"] = list(exact_tables(rules, leaves))
         kind = "html" if self.format == "pdf" else self.format
         densities = _densities(view)
+        script = _script(rules) if self.format == "html" else ""
 
-        def text(density: str) -> str:
+        def text(density: str, faces: str = "") -> str:
             return _template(kind).render(
                 view, format=kind, paper=self.paper, interactive=self.format == "html",
-                density=density, escapes=r"\\u{" in repr(view),
-                script=_script(rules) if self.format == "html" else "",
+                density=density, escapes=r"\\u{" in repr(view), script=script,
+                families=font.FAMILIES, faces=faces,
             )  # fmt: skip
 
-        content: str | bytes
-        if self.format == "pdf":
-            from mbndt.emitters.protocol_pdf import pdf
-
-            content = pdf(map(text, densities))
-        else:
-            content = text(densities[0])
+        content: str | bytes = text(densities[0])
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
         notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
+        if kind == "html":
+            plain, faces = str(content), ""
+            if font.brought():
+                faces = font.faces(plain)
+            if self.format == "pdf":
+                from mbndt.emitters.protocol_pdf import pdf
+
+                content = pdf(text(density, faces) for density in densities)
+            else:
+                content = text(densities[0], faces)
+                notes += font.notes(plain)
         name = base.identifier(rules.name)
         return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
 
