@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mbndt.table import Table
+from mbndt.errors import OptionError, shown
+from mbndt.inputs import class_factors, columns_of, iterable, matched, names_of, plain_labels
 
 if TYPE_CHECKING:
+    from numpy.random import RandomState
+
     from mbndt.interpreter import Predictions
     from mbndt.model import Model
+    from mbndt.problem import Floats
     from mbndt.rules import Rules
+    from mbndt.schema import Schema
+
+    Declared = Schema | Mapping[str, Any] | str | Path | None
+
+MOST_SEED = 2**31
+# What a pickle keeps of a model besides its rules and settings: plain values all.
+FIGURES = ("history", "held_out", "moved", "dropped", "starts", "objective")
+# Parameters that are no settings, or not as they stand.
+OWN = {"preset", "schema", "class_weight", "random_state"}
 
 
 class _Learner(BaseEstimator):  # type: ignore[misc]
@@ -33,9 +50,9 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         refine: bool | None = None,
         penalty: float | None = None,
         compact: bool | None = None,
-        class_weight: str | None = None,
         monitor: str | None = None,
-        random_state: int | None = None,
+        schema: Declared = None,
+        random_state: int | RandomState | None = 0,
         device: str | None = None,
     ) -> None:
         self.preset = preset
@@ -46,8 +63,8 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.penalty = penalty
         self.compact = compact
-        self.class_weight = class_weight
         self.monitor = monitor
+        self.schema = schema
         self.random_state = random_state
         self.device = device
 
@@ -66,37 +83,120 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         from mbndt.rows import row_weights, with_target
         from mbndt.settings import preset
 
-        options = {name: value for name, value in self.get_params().items() if value is not None}
-        seed = options.pop("random_state", 0)
-        settings = preset(options.pop("preset"), seed=seed, **options)
-        table = _table(X)
-        whole, target = with_target(table, y)
-        weights = row_weights(table, sample_weight)
-        self.model_ = learn(whole, target, settings, task=self._task, weights=weights)
+        given = {k: v for k, v in self.get_params().items() if v is not None and k not in OWN}
+        settings = preset(self.preset, seed=_seed(self.random_state), **given, **self._balance())
+        schema = _schema(self.schema)
+        table = columns_of(X)
+        whole, target = with_target(table, plain_labels(y, type(self).__name__))
+        each = None if sample_weight is None else row_weights(table, iterable(sample_weight))
+        weights = self._weights(whole.columns[target], each)
+        self.model_ = learn(
+            whole, target, settings, schema=schema, task=self._task, weights=weights
+        )
         self.rules_ = self.model_.rules
         self.n_features_in_ = len(table.columns)
-        self.feature_names_in_ = np.array([*table.columns], dtype=object)
+        self._columns = [*table.columns]
+        self.__dict__.pop("feature_names_in_", None)  # of a fit before
+        if (names := names_of(X)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         return self
+
+    def _balance(self) -> dict[str, Any]:
+        return {}
+
+    def _weights(self, labels: Any, weights: Floats | None) -> Floats | None:
+        return weights
 
     def _answers(self, X: Any) -> Predictions:  # noqa: N803
         check_is_fitted(self)
-        return self.rules_.predict(_table(X))
+        named = hasattr(self, "feature_names_in_")
+        return self.rules_.predict(matched(X, self._columns, named, type(self).__name__))
 
     def apply(self, X: Any) -> npt.NDArray[np.int64]:  # noqa: N803
         """Return the leaf id of each row, [n]."""
         return self._answers(X).leaf
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state as plain values, the rules as their JSON, for stores that trust few
+        types. The network and its encoder, which only `model_` had, stay behind.
+        """
+        state = dict(super().__getstate__())
+        model = state.pop("model_", None)
+        if model is not None:
+            state["rules_"] = self.rules_.to_json()
+            state["_figures"] = {name: getattr(model, name) for name in FIGURES}
+            state["_settings"] = asdict(model.settings)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a state of `__getstate__`; raises `RulesError` for rules that break the contract."""
+        from mbndt.model import Model
+        from mbndt.rules import Rules
+        from mbndt.settings import Settings
+
+        state = dict(state)
+        figures, settings = state.pop("_figures", None), state.pop("_settings", None)
+        super().__setstate__(state)
+        if figures is not None:
+            self.rules_ = Rules.from_json(state["rules_"])
+            self.model_ = Model(self.rules_, Settings(**settings), **figures)
+
 
 class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
     """Learn multi-branch decision rules that tell two or more classes apart.
 
-    `X` is a data frame or a 2-D array of n rows, raw: numbers, texts, booleans, missing values.
-    Parameters as of `mbndt train`; None leaves a preset's own, and `random_state` at 0: a fit is
-    always repeatable. After `fit`: `rules_`, `model_`, `classes_` [C], `n_features_in_`. Raises
-    `DataError` (a `ValueError`) for data that don't fit.
+    `X` is a data frame, a 2-D array or a list of n rows, raw: numbers, texts, booleans, missing
+    values. A frame's columns are matched by name, and columns that were not learned from are
+    ignored; an array's are matched by position. pandas' and polars' categories are categories,
+    whatever their labels are.
+
+    Parameters as of `mbndt train`; None leaves a preset's own. `schema` is what `--schema` takes,
+    its content as a dict, or a path. `class_weight`: "balanced" (classes weigh equally), None (as
+    they come), or {label: weight}, 1 for labels that it lacks; probabilities count rows by these
+    weights. `random_state`: a seed, with which a fit is repeatable; None draws a new one each time,
+    which `model_.settings.seed` tells; or NumPy's `RandomState`.
+
+    After `fit`: `rules_`, `model_`, `classes_` [C], `n_features_in_`, and for a frame
+    `feature_names_in_`. Raises `DataError` (a `ValueError`) for data that don't fit. A pickle holds
+    plain values and the rules' JSON, and leaves out the network.
     """
 
     _task = "classification"
+
+    def __init__(
+        self,
+        *,
+        preset: str = "default",
+        depth: int | None = None,
+        branching: int | None = None,
+        leaf_budget: float | None = None,
+        restarts: int | None = None,
+        refine: bool | None = None,
+        penalty: float | None = None,
+        compact: bool | None = None,
+        class_weight: str | Mapping[Any, float] | None = "balanced",
+        monitor: str | None = None,
+        schema: Declared = None,
+        random_state: int | RandomState | None = 0,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(
+            preset=preset, depth=depth, branching=branching, leaf_budget=leaf_budget,
+            restarts=restarts, refine=refine, penalty=penalty, compact=compact, monitor=monitor,
+            schema=schema, random_state=random_state, device=device,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def _balance(self) -> dict[str, Any]:
+        if self.class_weight is None or isinstance(self.class_weight, Mapping):
+            return {"class_weight": "none"}
+        return {"class_weight": self.class_weight}
+
+    def _weights(self, labels: Any, weights: Floats | None) -> Floats | None:
+        if not isinstance(self.class_weight, Mapping):
+            return weights
+        factors = class_factors(labels, self.class_weight)
+        return factors if weights is None else factors * weights
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MBNDTClassifier:  # noqa: N803
         """Learn from rows X [n, F], their classes y [n] and their weights [n], 1 where None."""
@@ -125,5 +225,21 @@ class MBNDTRegressor(RegressorMixin, _Learner):  # type: ignore[misc]
         return np.array(self._answers(X).prediction, np.float64)
 
 
-def _table(data: Any) -> Table:
-    return Table.of(np.asarray(data) if isinstance(data, list) else data)
+def _seed(state: int | RandomState | None) -> int:
+    if isinstance(state, int | np.integer) and not isinstance(state, bool):
+        if 0 <= state <= MOST_SEED:
+            return int(state)
+    elif state is None or isinstance(state, np.random.RandomState):
+        return int(check_random_state(state).randint(MOST_SEED - 1))
+    raise OptionError(f"random_state: got {shown(state)}, expected None, a whole number from 0 to"
+                      f" {MOST_SEED}, or a RandomState")  # fmt: skip
+
+
+def _schema(declared: Declared) -> Schema | None:
+    from mbndt.schema import Schema
+
+    if declared is None or isinstance(declared, Schema):
+        return declared
+    if isinstance(declared, Mapping):
+        return Schema.of(dict(declared), "schema")
+    return Schema.read(Path(declared))

@@ -371,7 +371,7 @@ def read_weights(table: Table, name: str) -> npt.NDArray[np.float64]:
     if not fits.all():
         raise _unfit(table, name, ~fits, "a finite weight of 0 or more")
     if not weights.any():
-        raise DataError(f"{table.source}: column {shown(name)}: all weights are 0")
+        raise DataError(f"{table.source}: column {shown(name)}: all weights are zero")
     return weights
 
 

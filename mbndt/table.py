@@ -21,7 +21,7 @@ import numpy.typing as npt
 from mbndt.declared import array_of, declared_type, kind_of
 from mbndt.errors import DataError, nearest, shown
 from mbndt.rules import INT64_MAX, Feature, FeatureType
-from mbndt.values import Value, read_cell, read_value
+from mbndt.values import Value, is_missing, read_cell, read_value
 
 UNSEEN = -1
 
@@ -293,8 +293,29 @@ def _quick_array(feature: Feature, raw: Sequence[Any] | Array) -> Column | None:
     return Column(filled.astype(np.int64), missing) if np.all(fits) else None
 
 
+def is_categorical(column: Any) -> bool:
+    """Tell whether a column is one of pandas' categories."""
+    return type(getattr(column, "dtype", None)).__name__ == "CategoricalDtype"
+
+
+def _category_texts(column: Any) -> Array:
+    """Return pandas' categories [n] as texts; booleans and missing ones as they are."""
+    texts = {label: _category_text(label) for label in column.dtype.categories}
+    return np.array([None if is_missing(cell) else texts[cell] for cell in column], object)
+
+
+def _category_text(label: Any) -> Any:
+    if isinstance(label, bool | np.bool_):
+        return bool(label)
+    # One gap among whole numbers makes pandas' labels floats: 1.0 is the category 1.
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label) if whole else label)
+
+
 def as_array(column: Any) -> Array:
     """Return a frame's column as an array: numbers as they are, all else as objects."""
+    if is_categorical(column):
+        return _category_texts(column)
     if np.ma.isMaskedArray(column) and np.any(column.mask):
         if column.dtype.kind == "f":
             return np.asarray(column.filled(np.nan))

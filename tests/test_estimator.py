@@ -1,19 +1,28 @@
 """The scikit-learn estimator over raw frames and arrays."""
 
+import copy
+import inspect
+import io
+import json
 import pickle
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from drawn_tables import mixed_table
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from mbndt import MBNDTClassifier, MBNDTRegressor
-from mbndt.errors import DataError
+from mbndt.errors import DataError, DataWarning, OptionError
+from mbndt.schema import Schema
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +121,261 @@ def test_a_regressor_learns_a_step():
     assert model.score(X, y) > 0.95
     assert clone(model).get_params() == model.get_params()
     assert model.rules_.task == "regression"
+
+
+def fast(**options):
+    return MBNDTClassifier(preset="fast", restarts=0, **options)
+
+
+def rows_of_people(n=80):
+    draw = np.random.default_rng(1)
+    ages = draw.integers(20, 80, n).tolist()
+    sexes = draw.choice(["f", "m"], n).tolist()
+    return [list(row) for row in zip(ages, sexes, strict=True)], [age > 45 for age in ages]
+
+
+@pytest.mark.parametrize("form", [list, lambda rows: [*map(tuple, rows)],
+                                  lambda rows: np.array(rows, object)])  # fmt: skip
+def test_each_column_of_a_list_of_rows_keeps_its_own_type(form):
+    rows, y = rows_of_people()
+    model = fast().fit(form(rows), y)
+    assert [f.type.value for f in model.rules_.features] == ["integer", "category"]
+    assert model.score(form(rows), y) == 1
+    # 9 is below 45, where the text '9' is above '45'.
+    assert model.predict([[9, "f"], [100, "m"]]).tolist() == [False, True]
+    sexes = [sex == "f" for _, sex in rows]
+    with pytest.raises(DataError, match="'x1', row 1: got 3, expected text"):
+        fast().fit(form(rows), sexes).predict([[50, 3]])
+
+
+def test_a_list_of_numbers_alone_is_an_array_of_numbers():
+    model = fast().fit([[1, 2.5], [2, 3.5]] * 20, [0, 1] * 20)
+    assert [f.type.value for f in model.rules_.features] == ["float64", "float64"]
+    assert model.predict([[1.25, 2]]).tolist() == [0]
+    model = fast().fit([[True, 2.5], [False, 3.5]] * 20, [0, 1] * 20)
+    assert [f.type.value for f in model.rules_.features] == ["boolean", "float64"]
+
+
+def test_numbers_that_numpy_made_texts_of_are_told():
+    rows, y = rows_of_people()
+    with pytest.warns(DataWarning, match="X: x0: numbers that NumPy made texts of"):
+        fast().fit(np.array(rows), y)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ([1, 2, 3], "Expected 2D array, got 1D array"),
+    (np.zeros((2, 2, 2)), "Expected 2D array, got 3D array"),
+    ([[1, 2], [3]], "row 2 has 1 values, expected 2"),
+    ([{"a": 1}, {"a": 2}], "hand over a frame"),
+    (np.zeros((3, 0)), "minimum of 1 is required"),
+    (csr_array(np.eye(3)), "sparse csr_array"),
+    (np.zeros((3, 1), complex), "Complex data"),
+])  # fmt: skip
+def test_what_is_no_table_is_refused(wrong, message):
+    with pytest.raises(DataError, match=message):
+        fast().fit(wrong, [0, 1, 0])
+
+
+def pair(n=60):
+    X = pd.DataFrame({"a": np.arange(float(n)), "b": np.arange(float(n))[::-1] % 7})
+    return X, np.where(X["a"] > n / 2, "high", "low")
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("form", [np.array, list, lambda X: pd.DataFrame(np.array(X))])
+def test_an_array_of_another_width_is_refused_in_scikit_learns_words(width, form):
+    X, y = pair()
+    model = fast().fit(X.to_numpy(), y)
+    other = form([[1.0] * width] * 2)
+    words = f"X has {width} features, but MBNDTClassifier is expecting 2 features as input"
+    for method in (model.predict, model.predict_proba, model.apply):
+        with pytest.raises(ValueError, match=words):
+            method(other)
+    with pytest.raises(ValueError, match=words):
+        fast().fit(X, y).predict(other)
+
+
+def test_an_array_after_a_frame_is_taken_by_position_with_a_warning():
+    X, y = pair()
+    model = fast().fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but MBNDTClassifier"
+                                         " was fitted with feature names"):  # fmt: skip
+        assert model.predict(X.to_numpy()).tolist() == y.tolist()
+
+
+def test_a_frame_after_an_array_is_taken_by_position_with_a_warning():
+    X, y = pair()
+    model = fast().fit(X.to_numpy(), y)
+    assert not hasattr(model, "feature_names_in_")
+    said = "X has feature names, but MBNDTClassifier was fitted without feature names"
+    with pytest.warns(UserWarning, match=said):
+        assert model.predict(X).tolist() == y.tolist()
+    # Named as the rules name an array's columns, they are told apart by their names.
+    named = pd.DataFrame({"x1": X["b"], "x0": X["a"]})
+    with pytest.warns(UserWarning, match=said):
+        assert model.predict(named).tolist() == y.tolist()
+
+
+def test_a_frames_columns_are_matched_by_name_and_more_are_ignored():
+    X, y = pair()
+    model = fast().fit(X, y)
+    assert model.predict(X.assign(c=0.0)[["c", "b", "a"]]).tolist() == y.tolist()
+    assert model.predict({"b": X["b"], "a": X["a"]}).tolist() == y.tolist()
+    said = ("The feature names should match those that were passed during fit. Feature names seen"
+            " at fit time, yet now missing: 'b'; feature names unseen at fit time: 'B'; did you"
+            " mean 'B'?")  # fmt: skip
+    with pytest.raises(ValueError, match=re.escape(said)):
+        model.predict(X.rename(columns={"b": "B"}))
+
+
+def test_a_frame_whose_columns_are_counted_is_an_array():
+    X, y = pair()
+    counted = pd.DataFrame(X.to_numpy())
+    for first, second in ((counted, X.to_numpy()), (X.to_numpy(), counted), (counted, counted)):
+        assert fast().fit(first, y).predict(second).tolist() == y.tolist()
+    with pytest.warns(UserWarning, match="has feature names"):
+        assert fast().fit(counted, y).predict(counted[[1, 0]]).tolist() == y.tolist()
+
+
+def test_a_second_fit_forgets_the_names_of_the_first():
+    X, y = pair()
+    model = fast().fit(X, y).fit(X.to_numpy(), y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.predict(X.to_numpy()).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("levels", [[3, 20, 100], [0.5, 1.0, 2.0]])
+def test_pandas_categories_of_numbers_are_categories(levels):
+    codes = np.arange(60) % 3
+    cells = pd.Categorical.from_codes(codes, [*levels])
+    X = pd.DataFrame({"code": cells})
+    y = np.where(codes == 1, "odd", "even")
+    model = fast().fit(X, y)
+    assert model.rules_.features[0].type.value == "category"
+    assert model.score(X, y) == 1
+    unused = pd.DataFrame({"code": cells.add_categories([7])})
+    assert fast().fit(unused, y).rules_ == model.rules_
+    assert model.predict(unused).tolist() == y.tolist()
+    with pytest.raises(DataError, match=r"column 'code', row 1: got .*, expected text"):
+        model.predict(pd.DataFrame({"code": np.array(levels)}))
+
+
+def test_a_gap_that_makes_whole_categories_floats_changes_no_answer():
+    X = pd.DataFrame({"code": pd.Categorical([1, 2] * 30)})
+    y = ["a", "b"] * 30
+    model = fast().fit(X, y)
+    gaps = pd.DataFrame({"code": pd.Series([2.0, 1.0, None]).astype("category")})
+    assert model.predict(gaps)[:2].tolist() == ["b", "a"]
+    assert fast().fit(X, pd.Categorical([5, 7] * 30)).classes_.tolist() == [5, 7]
+
+
+def test_categories_of_polars_are_categories():
+    pl = pytest.importorskip("polars")
+    texts = ["u", "v", "w"] * 20
+    y = [text == "v" for text in texts]
+    for kind in (pl.Categorical, pl.Enum(["u", "v", "w", "never"]), pl.String):
+        X = pl.DataFrame({"c": pl.Series(texts, dtype=kind)})
+        model = fast().fit(X, pl.Series("told", y))
+        assert model.rules_.features[0].categories == ("u", "v", "w")
+        assert model.score(X, y) == 1
+
+
+def test_a_schema_is_taken_as_a_dict_a_path_or_itself(tmp_path):
+    said = {"features": [{"name": "a", "unit": "mg/l"}, {"name": "b", "type": "float32"}]}
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(said))
+    X, y = pair()
+    models = [fast(schema=s).fit(X, y) for s in (said, path, str(path), Schema.read(path))]
+    for model in models:
+        assert model.rules_ == models[0].rules_
+        assert clone(model).fit(X, y).rules_.feature["a"].unit == "mg/l"
+    assert models[0].rules_.feature["b"].type.value == "float32"
+    with pytest.raises(OptionError, match="schema: unknown key 'feature'"):
+        fast(schema={"feature": []}).fit(X, y)
+
+
+def unequal(n=400):
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"x": draw.integers(0, 4, n)})
+    return X, (draw.random(n) < X["x"] * 0.12).astype(int)
+
+
+def test_class_weights_are_balanced_as_they_come_or_given():
+    X, y = unequal()
+    assert inspect.signature(MBNDTClassifier).parameters["class_weight"].default == "balanced"
+    assert 1 in fast().fit(X, y).predict(X)
+    plain = fast(class_weight=None).fit(X, y)
+    assert plain.predict(X).tolist() == [0] * 400  # no value of x has a majority of 1
+    leaf = plain.rules_.leaves[0]
+    assert leaf.value[0] == pytest.approx(np.mean(y == 0))
+    weighted = fast(class_weight={1: 3.0}).fit(X, y)
+    same = fast(class_weight=None).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    assert weighted.rules_ == same.rules_
+    assert 1 in weighted.predict(X)
+    both = fast(class_weight={0: 1, 1: 3}).fit(X, y, np.full(400, 2.0))
+    assert both.rules_.root == weighted.rules_.root
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({2: 1.0}, "the label 2, which no row has"),
+    ({"1": 1.0}, "the label '1', which no row has; did you mean '1'?"),
+    ({1: 0.0}, "got 0.0 for 1, expected a finite number above 0"),
+    ({1: "much"}, "got 'much' for 1"),
+    ("even", "--class-weight: got 'even'"),
+])  # fmt: skip
+def test_a_wrong_class_weight_is_named(wrong, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        fast(class_weight=wrong).fit(*unequal())
+
+
+def test_a_regressor_has_no_class_weight():
+    assert "class_weight" not in MBNDTRegressor().get_params()
+
+
+def test_random_states_are_scikit_learns():
+    X, y = pair()
+    given = ({}, {"random_state": np.int64(7)}, {"random_state": 7})
+    assert [fast(**o).fit(X, y).model_.settings.seed for o in given] == [0, 7, 7]
+    state = np.random.RandomState(3)
+    drawn = [fast(random_state=state).fit(X, y).model_.settings.seed for _ in range(2)]
+    assert drawn[0] != drawn[1]
+    assert fast(random_state=np.random.RandomState(3)).fit(X, y).model_.settings.seed == drawn[0]
+    fresh = {fast(random_state=None).fit(X, y).model_.settings.seed for _ in range(3)}
+    assert len(fresh) == 3
+    for wrong in (-1, 2**40, "x", True, 1.5):
+        with pytest.raises(OptionError, match="random_state: got"):
+            fast(random_state=wrong).fit(X, y)
+
+
+def test_a_pickle_holds_plain_values_and_rules_as_json(frame, fitted):
+    found = set()
+
+    class Watched(pickle.Unpickler):
+        def find_class(self, module, name):
+            found.add(f"{module}.{name}")
+            return super().find_class(module, name)
+
+    again = Watched(io.BytesIO(pickle.dumps(fitted))).load()
+    assert {name for name in found if name.startswith("mbndt")} == {
+        "mbndt.estimator.MBNDTClassifier"
+    }
+    assert again.rules_ == fitted.rules_
+    assert again.model_ == replace(fitted.model_, network=None, encoder=None)
+    X = frame.drop(columns="y")
+    assert np.array_equal(copy.deepcopy(again).predict_proba(X), fitted.predict_proba(X))
+    unfitted = pickle.loads(pickle.dumps(MBNDTClassifier(depth=2)))
+    assert unfitted.get_params() == MBNDTClassifier(depth=2).get_params()
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+def test_trackers_that_patch_scikit_learns_own_fits_see_ours_alone(monkeypatch):
+    def patched(self, *rest, **more):
+        raise AssertionError(f"a tracker saw the fit of {type(self).__name__}")
+
+    for kind in (RandomForestClassifier, RandomForestRegressor):
+        monkeypatch.setattr(kind, "fit", patched)
+    X, y = pair()
+    assert fast().fit(X, y).score(X, y) == 1
+    MBNDTRegressor(preset="fast", restarts=0).fit(X, X["a"])

@@ -468,7 +468,7 @@ def test_a_wrong_weight_is_named(cell):
 def test_weights_are_numbers_and_not_all_zero():
     with pytest.raises(DataError, match="column 'w', row 1: got True, expected a number"):
         read_weights(Table.of({"w": [True, False]}), "w")
-    with pytest.raises(DataError, match="column 'w': all weights are 0"):
+    with pytest.raises(DataError, match="column 'w': all weights are zero"):
         read_weights(Table.of({"w": [0.0, -0.0]}), "w")
     with pytest.raises(DataError, match=r"column 'w', row 1: got -1\.0, expected a finite weight"):
         read_weights(Table.of({"w": np.array([-1.0, 1.0])}), "w")
