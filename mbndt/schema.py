@@ -23,7 +23,7 @@ from mbndt.invariants import check_feature, check_target
 from mbndt.reading import read_plain
 from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Rules, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
-from mbndt.table import Table, distinct, floats, plain_numbers
+from mbndt.table import Categories, Table, distinct, floats, plain_numbers
 from mbndt.values import is_missing, read_cell, read_value
 
 # A column with at least this share of numbers is meant to be one of numbers.
@@ -114,9 +114,8 @@ def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
         raise DataError(f"{table.source}: a column has no name; name it, or --exclude ''")
     entry = {"name": name, **declared}
     if "type" not in entry:
-        entry["type"] = (
-            FeatureType.CATEGORY if "categories" in entry else infer_type(table, name)
-        ).value
+        named = "categories" in entry or _has_levels(table.column(name))
+        entry["type"] = (FeatureType.CATEGORY if named else infer_type(table, name)).value
     if entry["type"] == FeatureType.CATEGORY and "categories" not in entry:
         entry["categories"] = _categories(table, name)
     where = (
@@ -125,6 +124,13 @@ def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
     feature = read_feature(entry, where)
     check_feature(feature, where)
     return feature
+
+
+def _has_levels(column: Any) -> bool:
+    """Tell whether a column has categories whatever their labels are, but for booleans."""
+    return isinstance(column, Categories) and any(
+        not (is_missing(label) or isinstance(label, bool | np.bool_)) for label in column
+    )
 
 
 def _categories(table: Table, name: str) -> list[str]:

@@ -28,6 +28,10 @@ UNSEEN = -1
 Array = npt.NDArray[Any]
 
 
+class Categories(np.ndarray[Any, np.dtype[Any]]):
+    """A column of pandas' categories, by their labels [n], which may be numbers."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A typed column of n rows, as `stored` [n]: float64 and float32: doubles; integer: int64;
@@ -171,6 +175,8 @@ class Table:
             raw = self.column(feature.name)
             if self.text:
                 raw = [read_cell(feature.type, cell) for cell in raw]
+            elif feature.type == FeatureType.CATEGORY and isinstance(raw, Categories):
+                raw = _texts(raw)
             columns.append(raw.tolist() if isinstance(raw, np.ndarray) else raw)
         names = [feature.name for feature in features]
         for i in range(self.rows):
@@ -190,7 +196,10 @@ class Table:
         row's index among them, [n]; raises `DataError` that names column, row and value.
         """
         read = read_cell if self.text else read_value
-        raw, codes = distinct(self.column(name))
+        column = self.column(name)
+        raw, codes = distinct(column)
+        if kind == FeatureType.CATEGORY and isinstance(column, Categories):
+            raw = _texts(raw)
         found: list[Value] = []
         for value in raw:
             try:
@@ -298,15 +307,11 @@ def is_categorical(column: Any) -> bool:
     return type(getattr(column, "dtype", None)).__name__ == "CategoricalDtype"
 
 
-def _category_texts(column: Any) -> Array:
-    """Return pandas' categories [n] as texts; booleans and missing ones as they are."""
-    texts = {label: _category_text(label) for label in column.dtype.categories}
-    return np.array([None if is_missing(cell) else texts[cell] for cell in column], object)
+def _texts(cells: Iterable[Any]) -> list[Any]:
+    return [cell if is_missing(cell) else _category_text(cell) for cell in cells]
 
 
 def _category_text(label: Any) -> Any:
-    if isinstance(label, bool | np.bool_):
-        return bool(label)
     # One gap among whole numbers makes pandas' labels floats: 1.0 is the category 1.
     whole = isinstance(label, float) and label.is_integer()
     return str(int(label) if whole else label)
@@ -314,8 +319,10 @@ def _category_text(label: Any) -> Any:
 
 def as_array(column: Any) -> Array:
     """Return a frame's column as an array: numbers as they are, all else as objects."""
+    if isinstance(column, Categories):
+        return column
     if is_categorical(column):
-        return _category_texts(column)
+        return np.array([*column], object).view(Categories)
     if np.ma.isMaskedArray(column) and np.any(column.mask):
         if column.dtype.kind == "f":
             return np.asarray(column.filled(np.nan))
