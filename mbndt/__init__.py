@@ -1,25 +1,71 @@
-"""mbndt: a compiler for decision rules that people can follow and machines can run."""
+"""mbndt: a compiler for decision rules that people can follow and machines can run.
 
-from __future__ import annotations
+What stands in `__all__` is public; all else may change from one release to the next.
+"""
 
 from typing import TYPE_CHECKING
 
 from mbndt._version import __version__
 
-__all__ = ["MBNDTClassifier", "MBNDTRegressor", "Rules", "__version__", "equivalent", "load"]
+__all__ = [
+    "Check",
+    "CheckpointError",
+    "DataError",
+    "DataWarning",
+    "EngineFailed",
+    "EngineMissing",
+    "MBNDTClassifier",
+    "MBNDTRegressor",
+    "MbndtError",
+    "Model",
+    "OptionError",
+    "OutputError",
+    "Predictions",
+    "Rules",
+    "RulesError",
+    "TargetError",
+    "__version__",
+    "equivalent",
+    "learn",
+    "load",
+    "save",
+    "verify",
+]
 
 if TYPE_CHECKING:
+    from mbndt.api import learn, save, verify
     from mbndt.boxes import equivalent
     from mbndt.checkpoint import load
+    from mbndt.errors import (
+        CheckpointError,
+        DataError,
+        DataWarning,
+        EngineFailed,
+        EngineMissing,
+        MbndtError,
+        OptionError,
+        OutputError,
+        RulesError,
+        TargetError,
+    )
     from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
+    from mbndt.interpreter import Predictions
+    from mbndt.model import Model
     from mbndt.rules import Rules
+    from mbndt.verify import Check
 
 _HOMES = {
+    "Check": "mbndt.api",
     "MBNDTClassifier": "mbndt.estimator",
     "MBNDTRegressor": "mbndt.estimator",
+    "Model": "mbndt.model",
+    "Predictions": "mbndt.interpreter",
     "Rules": "mbndt.rules",
     "equivalent": "mbndt.boxes",
+    "learn": "mbndt.api",
     "load": "mbndt.checkpoint",
+    "save": "mbndt.api",
+    "verify": "mbndt.api",
 }
 
 
@@ -27,6 +73,13 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for: only learning needs torch."""
     import importlib
 
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'mbndt' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    found: object = getattr(importlib.import_module(_HOMES.get(name, "mbndt.errors")), name)
+    globals().pop("verify", None)  # a module of that name, which its import put here
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

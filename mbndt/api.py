@@ -1,0 +1,204 @@
+"""The functions that the package offers, over paths, frames and plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbndt.emitters import TARGETS
+from mbndt.errors import OptionError, nearest, shown
+from mbndt.rules import Rules
+from mbndt.table import Table
+from mbndt.verify import Check
+from mbndt.verify import verify as run_targets
+
+if TYPE_CHECKING:
+    from mbndt.model import Model
+    from mbndt.training import Progress
+
+__all__ = ["Check", "learn", "save", "verify"]
+
+
+def learn(
+    data: object,
+    target: str,
+    *,
+    preset: str = "default",
+    holdout: float = 0.2,
+    task: str = "auto",
+    weights: object = None,
+    exclude: Sequence[str] = (),
+    schema: str | Path | Mapping[str, Any] | None = None,
+    drop_missing_target: bool = False,
+    name: str | None = None,
+    query: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Model:
+    """Learn rules that tell a column of a table from its other columns, as `mbndt train` does.
+
+    Parameters
+    ----------
+    data
+        A path (CSV, also `.gz`; Parquet; a DuckDB or SQLite file), a pandas or polars frame, a
+        mapping of columns, or a 2-D array.
+    target
+        The name of the column to predict.
+    preset
+        `default`, `paper` (its networks, pruned and not refined) or `fast` (fewer starts).
+    holdout
+        The fraction of rows, stratified by class, that learning does not see and that the figures
+        in `Model.held_out` are measured on; 0 learns from all rows.
+    task
+        `classification`, `regression`, or `auto`: numbers with fractions, or with more than 20
+        different values, are a regression.
+    weights
+        The name of a column of row weights, which is then no feature, or the weights themselves.
+    exclude
+        Names of columns to leave out.
+    schema
+        What columns are, where it can't be told from the values: a JSON or TOML file, or a mapping
+        with `features` and `target`.
+    drop_missing_target
+        Leave out rows that lack a target instead of refusing them.
+    name
+        The name of the rules, from which targets make identifiers; the target's where None.
+    query
+        What to read from a DuckDB or SQLite file.
+    progress
+        Called with `(stage, epoch, epochs, best)` as learning goes on.
+    **settings
+        Settings of the learner: `depth`, `branching`, `compact`, `penalty`, `class_weight`,
+        `seed`, …
+
+    Raises
+    ------
+    DataError
+        For a table that can't be learned from; it names the column and the row.
+    OptionError
+        For a wrong setting; it names the nearest valid choice.
+
+    """
+    from mbndt import model
+    from mbndt import settings as learner
+
+    chosen = learner.preset(preset, **settings)
+    table, row_weights = _without(_table(data, query), target, weights, exclude)
+    found = model.learn(
+        table, target, chosen, schema=_schema(schema), task=task, weights=row_weights,
+        holdout=holdout, drop_missing_target=drop_missing_target, progress=progress,
+    )  # fmt: skip
+    return found if name is None else replace(found, rules=replace(found.rules, name=name))
+
+
+def save(model: Model | Rules, path: str | Path) -> None:
+    """Write a learned model, or rules alone, to a file, whole or not at all.
+
+    A `Model` becomes a model file: the rules, the network and the history of learning. Rules become
+    rules JSON, as does a model where the name ends in `.json`. `load` reads the rules of both.
+    Raises `OptionError` for rules that would stand in a `.pt` file without their model,
+    `OutputError` for a file that can't be written.
+    """
+    from mbndt.writing import write_whole
+
+    path = Path(path)
+    if path.suffix.lower() == ".json" or isinstance(model, Rules):
+        rules = model if isinstance(model, Rules) else model.rules
+        if path.suffix.lower() == ".pt":
+            other = shown(path.with_suffix(".json").name)
+            raise OptionError(
+                f"{path}: a model file holds more than rules; save the model, or name it {other}"
+            )
+        return write_whole(path, rules.to_json())
+    from mbndt import checkpoint
+
+    return checkpoint.save(model, path)
+
+
+def verify(
+    rules: Rules,
+    data: object = None,
+    *,
+    targets: Sequence[str] | None = None,
+    rows: int = 5000,
+    seed: int = 0,
+    query: str | None = None,
+) -> list[Check]:
+    """Run each target in its own engine and compare every answer with the interpreter's.
+
+    Parameters
+    ----------
+    rules
+        The rules to compile and run.
+    data
+        Rows to compare on, as of `learn`, besides the boundary rows that are made of the rules.
+    targets
+        Names of targets; all where None.
+    rows
+        The least number of boundary rows.
+    seed
+        What the boundary rows are drawn by.
+    query
+        What to read from a DuckDB or SQLite file.
+
+    Returns
+    -------
+    list of Check
+        One for each target and set of its options. A `Check` with the outcome `agrees` compared
+        `rows` rows and saw no mismatch; others say why in `first` or `note`.
+
+    Raises
+    ------
+    OptionError
+        For an unknown target.
+    DataError
+        For a table that doesn't fit the rules.
+
+    """
+    table = None if data is None else _table(data, query)
+    chosen = tuple(TARGETS if targets is None else targets)
+    return run_targets(rules, table, targets=chosen, rows=rows, seed=seed)
+
+
+def _table(data: object, query: str | None) -> Table:
+    if isinstance(data, (str, Path)):
+        return Table.read(data, query)
+    if query is not None:
+        raise OptionError("query: only with the path of a DuckDB or SQLite file")
+    return Table.of(data)
+
+
+def _schema(schema: str | Path | Mapping[str, Any] | None) -> Any:
+    from mbndt.schema import Schema
+
+    if schema is None:
+        return None
+    if isinstance(schema, (str, Path)):
+        return Schema.read(Path(schema))
+    return Schema.of(dict(schema), "schema")
+
+
+def _without(
+    table: Table, target: str, weights: object, exclude: Sequence[str]
+) -> tuple[Table, Any]:
+    """Return a table without what is no feature, and its rows' weights."""
+    from mbndt.rows import row_weights
+    from mbndt.schema import read_weights
+
+    if not isinstance(target, str):
+        raise OptionError(f"target: got {type(target).__name__}, expected the name of a column;"
+                          " MBNDTClassifier and MBNDTRegressor take X and y")  # fmt: skip
+    column = weights if isinstance(weights, str) else None
+    own = [column] if column is not None else []
+    leave = [exclude] if isinstance(exclude, str) else [*exclude]
+    for parameter, names in (("target", [target]), ("exclude", leave), ("weights", own)):
+        for name in names:
+            if name not in table:
+                raise OptionError(f"{parameter}: {table.source} has no column {shown(name)}"
+                                  f"{nearest(name, table.columns)}")  # fmt: skip
+            if name == target and parameter != "target":
+                raise OptionError(f"{parameter}: {shown(target)} is the target")
+    found = row_weights(table, weights) if column is None else read_weights(table, column)
+    return table.without([*leave, *own]), found
