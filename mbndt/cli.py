@@ -221,6 +221,14 @@ def verify(
 
 
 @app.command()
+def schema(output: Output = None) -> None:
+    """Print the JSON Schema of the rules format."""
+    from mbndt.rules_json import schema as rules_schema
+
+    write(rules_schema(), output)
+
+
+@app.command()
 def show(
     model: Model,
     metrics: Annotated[

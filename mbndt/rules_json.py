@@ -89,6 +89,13 @@ def read(text: str | bytes) -> Rules:
         raise RulesError(f"rules: {error}") from None
 
 
+def schema() -> str:
+    """Return the JSON Schema of the format, as text: what `read` takes, it takes too."""
+    from importlib.resources import files
+
+    return files("mbndt").joinpath("rules.schema.json").read_text("utf-8")
+
+
 def write(rules: Rules, *, indent: int | None = 1) -> str:
     """Return the JSON form: UTF-8 text, keys in a fixed order, numbers in their shortest form."""
     return _dumps(rules, indent=indent)

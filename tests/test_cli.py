@@ -128,7 +128,7 @@ def test_a_mismatch_gives_exit_1_and_the_first_row(run, monkeypatch):
 
 
 COMMANDS = ("train", "tune", "refine", "compile", "predict", "verify", "show", "round",
-            "sheet-template")  # fmt: skip
+            "schema", "sheet-template")  # fmt: skip
 
 
 def test_version_and_help_exit_0(run):

@@ -13,9 +13,10 @@ from strategies import chain, rule_trees
 from mbndt.errors import RulesError
 from mbndt.interpreter import leaf_of
 from mbndt.rules import Rules
+from mbndt.rules_json import schema
 
 DATA = Path(__file__).parent / "data"
-SCHEMA = jsonschema.Draft202012Validator(json.loads((DATA / "rules.schema.json").read_text()))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(schema()))
 EXAMPLE = json.loads((DATA / "example.rules.json").read_text())
 
 
