@@ -8,50 +8,42 @@ nuclei. The commands `mbndt train`, `compile` and `verify` go the same way.
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
 
-from mbndt.checkpoint import save
-from mbndt.emitters import TARGETS, emit
-from mbndt.model import learn
+from mbndt import learn, save, verify
 from mbndt.report import held_out_line, print_checks, progress_bar
-from mbndt.schema import Schema
-from mbndt.settings import preset
-from mbndt.table import Table
-from mbndt.verify import verify
-from mbndt.writing import write_whole
 
-
-def patients() -> Table:
-    """Return the patients, with the diagnosis in words."""
-    data = load_breast_cancer(as_frame=True)
-    diagnosis = data.target.map(dict(enumerate(map(str, data.target_names))))
-    return Table.of(data.data.assign(diagnosis=diagnosis))
+FILES = {
+    "breast_mass.py": ("python", {}),
+    "breast_mass.sql": ("sql", {"dialect": "duckdb"}),
+    "breast_mass.h": ("c", {}),
+    "breast_mass.onnx": ("onnx", {}),
+    "breast_mass.mjs": ("javascript", {}),
+    "breast_mass.html": ("protocol", {}),
+    "breast_mass.md": ("protocol", {"format": "md"}),
+}
 
 
 def main(folder: Path) -> None:
     start = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
-    table = patients()
-    schema = Schema.of({"target": {"description": "histology of the breast mass"}}, "schema")
+    data = load_breast_cancer(as_frame=True)
+    diagnosis = data.target.map(dict(enumerate(map(str, data.target_names))))
+    patients = data.data.assign(diagnosis=diagnosis)
+    schema = {"target": {"description": "histology of the breast mass"}}
     with progress_bar(quiet=False) as progress:
-        model = learn(
-            table, "diagnosis", preset("default"), schema=schema, holdout=0.2, progress=progress
-        )
-    model = replace(model, rules=replace(model.rules, name="breast mass"))
+        model = learn(patients, "diagnosis", schema=schema, name="breast mass", progress=progress)
     save(model, folder / "model.pt")
-    write_whole(folder / "rules.json", model.rules.to_json())
-    for target in TARGETS:
-        artifact = emit(model.rules, target)
-        write_whole(folder / f"{artifact.name}{artifact.suffix}", artifact.content)
-    sheet = emit(model.rules, "protocol", format="md")
-    write_whole(folder / f"{sheet.name}{sheet.suffix}", sheet.content)
+    save(model, folder / "rules.json")
+    for name, (target, options) in FILES.items():
+        content = model.rules.compile(target, **options)
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
     print(held_out_line(model))
     print("written to", folder, ", ".join(sorted(path.name for path in folder.iterdir())))
-    checks = verify(model.rules, table)
+    checks = verify(model.rules, patients)
     print_checks(checks)
     print(f"{sum(check.rows for check in checks)} rows compared with the interpreter,"
           f" {sum(check.mismatches for check in checks)} mismatches,"

@@ -16,21 +16,17 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from mbndt import Rules
-from mbndt.interpreter import predict
-from mbndt.model import learn
-from mbndt.settings import preset
+from mbndt import Rules, learn
 from mbndt.spark import score
-from mbndt.table import Table
 
 
-def write_patients(spark: Any, patients: Table, rules: Rules, rows: int, folder: Path) -> None:
+def write_patients(spark: Any, patients: Any, rules: Rules, rows: int, folder: Path) -> None:
     """Write drawn rows over the range of each measurement, some missing, by hospital."""
     from pyspark.sql import functions as sf
 
     columns = []
     for seed, feature in enumerate(rules.used):
-        values = np.asarray(patients.column(feature.name), float)
+        values = np.asarray(patients[feature.name], float)
         drawn = sf.rand(seed) * float(np.ptp(values)) + float(values.min())
         known = sf.when(sf.rand(100 + seed) >= 0.05, sf.round(drawn, 3))
         columns.append(known.alias(feature.name))
@@ -42,7 +38,7 @@ def mismatches(scored: Any, rules: Rules) -> int:
     """Count the rows that the interpreter answers otherwise."""
     rows = scored.toArrow()
     columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in rows.column_names}
-    expected = predict(rules, Table.of(columns))
+    expected = rules.predict(columns)
     wrong = columns["leaf"] != expected.leaf
     wrong |= columns["prediction"] != np.array(expected.prediction)
     for k, probability in enumerate(expected.probabilities.T):
@@ -58,8 +54,8 @@ def main(rows: int) -> None:
 
     quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     builder = SparkSession.builder.master("local[2]").config(map=quiet)
-    patients = Table.of(load_breast_cancer(as_frame=True).frame)
-    rules = learn(patients, "target", preset("fast", seed=1)).rules
+    patients = load_breast_cancer(as_frame=True).frame
+    rules = learn(patients, "target", preset="fast", seed=1, holdout=0).rules
     with tempfile.TemporaryDirectory() as folder, builder.getOrCreate() as spark:
         source, answers = Path(folder, "patients"), Path(folder, "answers")
         write_patients(spark, patients, rules, rows, source)
