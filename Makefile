@@ -22,7 +22,7 @@ format: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
 clean:

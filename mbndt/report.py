@@ -147,12 +147,12 @@ def print_checks(checks: Sequence[Check]) -> None:
     for check in checks:
         ran = check.engine is not None
         cells = [str(check.rows), str(check.mismatches)] if ran else ["-", "-"]
-        said = check.engine or f"{check.outcome}: {check.note}"
+        said = check.engine or check.outcome
         grid.add_row(Text(check.title), Text(said), *cells)
     console = _console()
     console.print(grid)
     for check in checks:
-        if check.engine and check.note:
+        if check.note:
             console.print(Text(f"{check.title}: {check.outcome}: {check.note}"))
         for name, text in (check.first or {}).items():
             console.print(f"{check.title}: {name}: {text}")

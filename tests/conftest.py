@@ -1,5 +1,7 @@
 """Shared settings: hypothesis draws the same examples on every run, without a database."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,3 +22,16 @@ EXAMPLE = Path(__file__).parent / "data" / "example.rules.json"
 def example() -> Rules:
     """Rules with every construct of the format."""
     return Rules.from_json(EXAMPLE.read_bytes())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests each lacking engine, program or package has skipped."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        # The title of a target's variant stands before what it lacks.
+        counts[re.sub(r"^Skipped: (.*?: )??(?=[^:]*(: [^:]*install [^:]*)?$)", "", reason)] += 1
+    if counts:
+        terminalreporter.section("skipped, and what to install")
+        for reason, count in counts.most_common():
+            terminalreporter.write_line(f"{count:5} {reason}")
