@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mbndt import csv_rows
+from mbndt.csv_format import known_marks
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.cuts import Range, arms, ranges
 from mbndt.emitters.nested import Branch, functions
@@ -30,6 +33,8 @@ STRANGE = {
 # Names in the module's functions that no feature may take.
 TAKEN = frozenset({"row", "lacking", "type", "dict", "str"})
 LONGEST_NAME = 40
+# Where the part of `csv_rows` begins that every module holds.
+READING = "# --- the part that compiled modules hold\n"
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class Python(Emitter):
             reads={feature.name: _reading(feature, variables) for feature in rules.used},
             functions=functions(rules, partial(_branches, rules, variables)),
             labels=[rules.label(leaf) for leaf in rules.leaves],
+            marks=ascii([*known_marks(rules)]),
+            reading=inspect.getsource(csv_rows).split(READING, 1)[1],
         )
         return Artifact(identifier(rules.name), ".py", text, rules)
 

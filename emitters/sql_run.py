@@ -12,7 +12,7 @@ from mbndt.errors import DataError
 from mbndt.interpreter import Predictions
 from mbndt.rules import Feature, FeatureType, Rules, TargetType
 from mbndt.table import Table
-from mbndt.values import Value, read_cell, read_value
+from mbndt.values import Value
 
 
 def run(artifact: Artifact, name: exp.Table, words: Dialect, table: Table) -> Predictions:
@@ -47,11 +47,10 @@ def _cells(table: Table, feature: Feature) -> list[Value]:
     A float32 column keeps its doubles: to round them is the select's part.
     """
     kind = FeatureType.FLOAT64 if feature.type == FeatureType.FLOAT32 else feature.type
-    read = read_cell if table.text else read_value
     found: list[Value] = []
     for row, cell in enumerate(table.column(feature.name), start=1):
         try:
-            value = read(kind, cell)
+            value = table.value(kind, cell)
         except DataError as error:
             raise table.misfit(feature.name, row, error) from None
         gap = kind == FeatureType.FLOAT64 and isinstance(cell, float)

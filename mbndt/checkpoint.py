@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from mbndt.errors import CheckpointError, RulesError
 from mbndt.rules import Rules
@@ -37,21 +37,24 @@ def load(path: str | Path) -> Rules:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            if file.read(4) == b"PK\x03\x04":
-                return Rules.from_json(_rules_record(path))
-            if path.stat().st_size > MAX_BYTES:
-                raise CheckpointError(f"{path}: {path.stat().st_size} bytes, expected a model or"
+            # A pipe is read once, and can't be searched for the parts of a zip.
+            content = file if file.seekable() else io.BytesIO(file.read())
+            if content.read(4) == b"PK\x03\x04":
+                return Rules.from_json(_rules_record(path, content))
+            size = content.seek(0, io.SEEK_END)
+            if size > MAX_BYTES:
+                raise CheckpointError(f"{path}: {size} bytes, expected a model or"
                                       f" rules of at most {MAX_BYTES}")  # fmt: skip
-            file.seek(0)
-            return Rules.from_json(file.read())
+            content.seek(0)
+            return Rules.from_json(content.read())
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror or error}") from None
     except RulesError as error:
         raise RulesError(f"{path}: {error}") from None
 
 
-def _rules_record(path: Path) -> bytes:
-    with _opened(path) as archive, archive.open(_rules_entry(path, archive)) as record:
+def _rules_record(path: Path, content: IO[bytes]) -> bytes:
+    with _opened(path, content) as archive, archive.open(_rules_entry(path, archive)) as record:
         text = record.read(MAX_BYTES + 1)
     if len(text) > MAX_BYTES:
         raise CheckpointError(f"{path}: rules of more than {MAX_BYTES} bytes")
@@ -59,10 +62,10 @@ def _rules_record(path: Path) -> bytes:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _opened(path: Path, content: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """Open a model file; whatever a damaged one raises becomes a `CheckpointError`."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(content) as archive:
             yield archive
     except CheckpointError:
         raise
@@ -82,18 +85,21 @@ def _rules_entry(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def with_rules(path: Path, rules: Rules) -> bytes:
-    """Return the content of a model file, or rules JSON, with other rules in the place of its own.
+    """Return the content of a model file, or rules JSON, with other rules in the place of its own;
+    rules JSON for what came from a pipe.
 
     Raises `CheckpointError` for a damaged model file.
     """
+    if not path.is_file():  # what came from a pipe is gone
+        return rules.to_json().encode()
+    memory = io.BytesIO()
     with path.open("rb") as file:
         if file.read(4) != b"PK\x03\x04":
             return rules.to_json().encode()
-    memory = io.BytesIO()
-    with _opened(path) as old, zipfile.ZipFile(memory, "w") as new:
-        own = _rules_entry(path, old)
-        for entry in old.infolist():
-            new.writestr(entry, rules.to_json() if entry is own else old.read(entry))
+        with _opened(path, file) as old, zipfile.ZipFile(memory, "w") as new:
+            own = _rules_entry(path, old)
+            for entry in old.infolist():
+                new.writestr(entry, rules.to_json() if entry is own else old.read(entry))
     return memory.getvalue()
 
 

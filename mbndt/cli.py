@@ -17,13 +17,25 @@ import typer
 
 from mbndt._version import __version__
 from mbndt.cli_learning import refine, train, tune
-from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
+from mbndt.cli_options import (
+    Data,
+    Decimal,
+    Encoding,
+    Missing,
+    Model,
+    Output,
+    Query,
+    Quiet,
+    Separator,
+    note,
+    read,
+    write,
+)
 from mbndt.cli_sheet import round_, sheet_template
 from mbndt.errors import DataWarning, MbndtError, OptionError
 
 if TYPE_CHECKING:
     from mbndt.rules import Rules
-    from mbndt.table import Table
 
 MESSAGE_LIMIT = 2000
 
@@ -173,15 +185,23 @@ def compile_(
 
 @app.command()
 def predict(
-    model: Model, data: Data, output: Output = None, query: Query = None, quiet: Quiet = False
+    model: Model,
+    data: Data,
+    output: Output = None,
+    query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
+    quiet: Quiet = False,
 ) -> None:
     """Answer the rows of a table, as a CSV."""
     from mbndt.checkpoint import load
     from mbndt.report import predictions_csv
-    from mbndt.table import Table
 
     rules = load(model)
-    write(predictions_csv(rules, rules.predict(Table.read(data, query))), output)
+    table = read(data, query, separator, decimal, missing, encoding, rules)
+    write(predictions_csv(rules, rules.predict(table)), output)
 
 
 @app.command()
@@ -192,6 +212,10 @@ def verify(
     rows: Annotated[int, typer.Option(help="boundary rows, at least")] = 5000,
     json: Annotated[Path | None, typer.Option(help="write a report")] = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Run each target in its own engine and compare it with the interpreter.
@@ -201,7 +225,6 @@ def verify(
     from mbndt.checkpoint import load
     from mbndt.emitters import TARGETS
     from mbndt.report import checks_json, print_checks
-    from mbndt.table import Table
     from mbndt.verify import verify as run
     from mbndt.writing import check_writable
 
@@ -209,7 +232,7 @@ def verify(
     if json and str(json) != "-":
         check_writable(json)
     rules: Rules = load(model)
-    table: Table | None = Table.read(data, query) if data else None
+    table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
     checks = run(rules, table, targets=list(dict.fromkeys(chosen)), rows=rows)
     if json:
         write(checks_json(checks, rules), json)
@@ -238,17 +261,20 @@ def show(
         Path | None, typer.Option(help="for --metrics: rows, of which some lack values")
     ] = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Print the rules as an outline, with their measures."""
     from mbndt.checkpoint import load
     from mbndt.report import metric_lines, print_rules
-    from mbndt.table import Table
 
     if data and not metrics:
         raise OptionError("--data: only with --metrics")
     rules = load(model)
-    table = Table.read(data, query) if data else None
+    table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
     lines = metric_lines(rules, table) if metrics else []
     if not quiet:
         print_rules(rules)

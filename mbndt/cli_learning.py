@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbndt.cli_options import Data, Model, Output, Query, Quiet, note, write
+from mbndt.cli_options import (
+    Data,
+    Decimal,
+    Encoding,
+    Missing,
+    Model,
+    Output,
+    Query,
+    Quiet,
+    Separator,
+    note,
+    read,
+    write,
+)
 from mbndt.errors import OptionError, nearest, shown
 
 if TYPE_CHECKING:
@@ -71,6 +85,10 @@ def train(
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     report: Report = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Learn rules for a column of a table, and write model.pt."""
@@ -84,7 +102,8 @@ def train(
         monitor=monitor, device=device,
     ))  # fmt: skip
     declared = Schema.read(schema) if schema else None
-    table, weight = _learning_table(data, query, target, exclude, weights)
+    table = read(data, query, separator, decimal, missing, encoding)
+    table, weight = _learning_table(table, data, target, exclude, weights)
     from mbndt.model import learn
     from mbndt.report import progress_bar
 
@@ -93,7 +112,7 @@ def train(
             table, target, chosen, schema=declared, task=task, weights=weight, holdout=holdout,
             drop_missing_target=drop_missing_target, progress=progress,
         )  # fmt: skip
-    _deliver(model, output, report, target, quiet)
+    _deliver(model, output, report, target, missing, quiet)
 
 
 def tune(
@@ -119,6 +138,10 @@ def tune(
     drop_missing_target: DropMissing = False,
     report: Report = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Search for the settings that suit a table, and learn with the best; Ctrl-C ends it."""
@@ -128,7 +151,8 @@ def tune(
     _check_outputs(data, output, report)
     chosen = settings.preset(preset, **_given(seed=seed, class_weight=class_weight))
     declared = Schema.read(schema) if schema else None
-    table, weight = _learning_table(data, query, target, exclude, weights)
+    table = read(data, query, separator, decimal, missing, encoding)
+    table, weight = _learning_table(table, data, target, exclude, weights)
     try:
         from mbndt.tuning import tune as search
     except ModuleNotFoundError as error:
@@ -143,7 +167,7 @@ def tune(
         )  # fmt: skip
     if not quiet:
         note(f"the best of {found.trials} trials is no. {found.best}, score {found.score:.4f}")
-    _deliver(found.model, output, report, target, quiet)
+    _deliver(found.model, output, report, target, missing, quiet)
 
 
 def _check_outputs(data: Path, *paths: Path | None) -> None:
@@ -160,12 +184,19 @@ def _check_outputs(data: Path, *paths: Path | None) -> None:
 
 
 def _deliver(
-    model: LearnedModel, output: Path, report: Path | None, target: str, quiet: bool
+    model: LearnedModel,
+    output: Path,
+    report: Path | None,
+    target: str,
+    missing: list[str] | None,
+    quiet: bool,
 ) -> None:
     """Write a model and its report, and print its figures."""
     from mbndt.checkpoint import model_bytes
+    from mbndt.csv_format import with_marks
     from mbndt.report import model_json, print_model
 
+    model = replace(model, rules=with_marks(model.rules, missing or []))
     write(model_bytes(model), output)
     if report:
         write(model_json(model), report)
@@ -182,13 +213,11 @@ def _given(**options: Any) -> dict[str, Any]:
 
 
 def _learning_table(
-    data: Path, query: str | None, target: str, exclude: list[str] | None, weights: str | None
+    table: Table, data: Path, target: str, exclude: list[str] | None, weights: str | None
 ) -> tuple[Table, Any]:
     """Return the table to learn from, without excluded columns, and its rows' weights."""
     from mbndt.schema import read_weights
-    from mbndt.table import Table
 
-    table = Table.read(data, query)
     named: dict[str, list[Any]] = {
         "--target": [target],
         "--exclude": exclude or [],
@@ -221,6 +250,10 @@ def refine(
     weights: Weights = None,
     class_weight: ClassWeight = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Re-split rules exactly over a table: their error there plus the price of their intervals can
@@ -228,6 +261,7 @@ def refine(
     """
     from mbndt import settings
     from mbndt.checkpoint import load, model_bytes
+    from mbndt.csv_format import with_marks
     from mbndt.model import Model
     from mbndt.refining import refine_rules
     from mbndt.report import refined_line
@@ -238,8 +272,10 @@ def refine(
         class_weight=class_weight, seed=seed,
     ))  # fmt: skip
     rules = load(model)
-    table, weight = _learning_table(data, query, target, None, weights)
+    table = read(data, query, separator, decimal, missing, encoding, rules)
+    table, weight = _learning_table(table, data, target, None, weights)
     found = refine_rules(rules, table, target, chosen, weight)
+    found = replace(found, rules=with_marks(found.rules, missing or []))
     binary = output is not None and output.suffix == ".pt"
     write(model_bytes(Model(found.rules, chosen)) if binary else found.rules.to_json(), output)
     if not quiet:

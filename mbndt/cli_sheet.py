@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbndt.cli_options import Model, Output, Query, Quiet, note, write
+from mbndt.cli_options import (
+    Decimal,
+    Encoding,
+    Missing,
+    Model,
+    Output,
+    Query,
+    Quiet,
+    Separator,
+    note,
+    read,
+    write,
+)
 from mbndt.errors import OptionError, nearest, shown
 
 if TYPE_CHECKING:
@@ -35,6 +47,10 @@ def round_(
         Path | None, typer.Option(help="the training table, to count the rows that change leaf")
     ] = None,
     query: Query = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
     """Round the rules' thresholds to the decimals that people measure with, before any target.
@@ -46,14 +62,14 @@ def round_(
     from mbndt.decimals import round_rules
     from mbndt.report import rounded_lines
     from mbndt.sheet import Statements
-    from mbndt.table import Table
 
     rules = load(model)
     wanted = {} if sheet is None else Statements.read(sheet, rules).decimals()
     wanted |= _decimals(decimals or [], rules)
     if not wanted:
         raise OptionError("--sheet, --decimals: no decimals stated; give decimals for a feature")
-    found = round_rules(rules, wanted, Table.read(data, query) if data else None)
+    table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
+    found = round_rules(rules, wanted, table)
     write(with_rules(model, found.rules), output)
     if not quiet:
         for line in rounded_lines(found):

@@ -1,14 +1,10 @@
 """What a table's columns are: types inferred from all of their values, or as a schema file says.
 
-The rule for texts of a CSV: whole numbers are integers, other numbers float64, `true`/`false`
-booleans, all else categories; digits with leading zeros are codes, so categories too. A column of
-numbers with a few other texts is an error that names the first of them, as it is more often a
-stray `n/a` than a category.
+The rule for texts of a CSV stands in `text_columns.py`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,19 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.declared import declared_type, is_wide, kind_of
-from mbndt.errors import DataError, OptionError, nearest, shown
+from mbndt.errors import DataError, OptionError, nearest, shown, warn
 from mbndt.invariants import check_feature, check_target
 from mbndt.reading import read_plain
-from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label, Rules, Target, TargetType
+from mbndt.rules import Feature, FeatureType, Label, Rules, Target, TargetType
 from mbndt.rules_json import read_feature, read_target
-from mbndt.table import Categories, Table, distinct, floats, plain_numbers
-from mbndt.values import is_missing, read_cell, read_value
+from mbndt.table import Categories, Table, distinct, floats
+from mbndt.text_columns import gap_texts, is_row_number, text_type, warn_of_nulls, warn_of_type
+from mbndt.values import is_missing, read_value
 
-# A column with at least this share of numbers is meant to be one of numbers.
-NUMBERS_MEANT = 0.9
-WHOLE = re.compile(r"[+-]?[0-9]+")
-CODE = re.compile(r"[+-]?0[0-9]+")
-INT64_DIGITS = 20  # with a sign
 # Whole numbers of at most so many values are taken for classes, of more for a regression's.
 NUMERIC_CLASSES = 20
 MAX_CLASSES = 1000
@@ -105,8 +97,17 @@ def infer_features(table: Table, schema: Schema, target: str) -> tuple[Feature, 
     return tuple(
         _feature(table, name, schema.features.get(name, {}))
         for name in table.columns
-        if name != target
+        if name != target and (name in schema.features or not _is_index(table, name))
     )
+
+
+def _is_index(table: Table, name: str) -> bool:
+    """Tell whether a column only numbers the rows, and say that it is left out."""
+    index = is_row_number(table, name)
+    if index:
+        warn(f"{table.source}: column {shown(name)} numbers the rows, and is left out; name it,"
+             " or declare it in --schema, to learn from it")  # fmt: skip
+    return index
 
 
 def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
@@ -115,7 +116,7 @@ def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
     entry = {"name": name, **declared}
     if "type" not in entry:
         named = "categories" in entry or _has_levels(table.column(name))
-        entry["type"] = (FeatureType.CATEGORY if named else infer_type(table, name)).value
+        entry["type"] = (FeatureType.CATEGORY if named else _feature_type(table, name)).value
     if entry["type"] == FeatureType.CATEGORY and "categories" not in entry:
         entry["categories"] = _categories(table, name)
     where = (
@@ -133,6 +134,15 @@ def _has_levels(column: Any) -> bool:
     )
 
 
+def _feature_type(table: Table, name: str) -> FeatureType:
+    """Return the inferred type of a column that is no target; warn where it is in doubt."""
+    if not table.text:
+        return infer_type(table, name)
+    kind = text_type(table, name, flags=True)
+    warn_of_type(table, name, kind)
+    return kind
+
+
 def _categories(table: Table, name: str) -> list[str]:
     found, _ = table.distinct(name, FeatureType.CATEGORY)
     return sorted({str(text) for text in found if text is not None})
@@ -145,7 +155,7 @@ def infer_type(table: Table, name: str) -> FeatureType:
     """
     column = table.column(name)
     if table.text:
-        return _type_of_texts(table, name)
+        return text_type(table, name)
     declared = table.declared.get(name) or declared_type(column)
     if declared is not None and (kind_declared := kind_of(declared)):
         if is_wide(declared):
@@ -189,42 +199,6 @@ def _fits(kind: FeatureType, value: object) -> bool:
     return True
 
 
-def _type_of_texts(table: Table, name: str) -> FeatureType:
-    column = table.column(name)
-    texts = {cell.strip() for cell in set(column)} - {""}
-    if not texts:
-        return FeatureType.FLOAT64
-    if all(text.lower() in ("true", "false") for text in texts):
-        return FeatureType.BOOLEAN
-    if all(WHOLE.fullmatch(text) for text in texts):
-        if any(CODE.fullmatch(text) for text in texts):
-            return FeatureType.CATEGORY
-        fit = all(len(t) <= INT64_DIGITS and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
-        return FeatureType.INTEGER if fit else FeatureType.FLOAT64
-    if plain_numbers(texts, float) is not None:
-        return FeatureType.FLOAT64
-    cells, codes = distinct(column)
-    filled = np.array([bool(cell.strip()) for cell in cells])
-    stray = np.array([not _is_cell(FeatureType.FLOAT64, cell.strip()) for cell in cells])
-    rows, strays = int(filled[codes].sum()), stray[codes]
-    numbers = rows - int(strays.sum())
-    if numbers >= NUMBERS_MEANT * rows:
-        row = int(np.argmax(strays)) + 1
-        error = DataError(f"got {shown(cells[codes[row - 1]])}, expected a number as in {numbers}"
-                          " other rows; leave the cell empty if the value is missing, or declare"
-                          " the column's type in --schema")  # fmt: skip
-        raise table.misfit(name, row, error)
-    return FeatureType.CATEGORY
-
-
-def _is_cell(kind: FeatureType, text: str) -> bool:
-    try:
-        read_cell(kind, text)
-    except DataError:
-        return False
-    return True
-
-
 @dataclass(frozen=True)
 class Labels:
     """A classification's target and each row's class: `codes` [n], indices into its classes."""
@@ -248,12 +222,8 @@ def missing_rows(table: Table, name: str) -> npt.NDArray[np.bool_]:
         return np.asarray(column != column)
     cells, codes = distinct(column)
     if table.text:
-        texts = [cell.strip() for cell in cells]
-        # In a column of numbers nan is missing; elsewhere it is a text like any other.
-        others = {text for text in texts if text and text.lower() != "nan"}
-        numbers = bool(others) and plain_numbers(others, float) is not None
-        gaps = {"", "nan"} if numbers else {""}
-        missing = [text.lower() in gaps for text in texts]
+        gaps = gap_texts(table, name)
+        missing = [cell in gaps for cell in cells]
     else:
         missing = [is_missing(value) or (isinstance(value, str) and not value) for value in cells]
     return np.array(missing, np.bool_)[codes]
@@ -322,6 +292,8 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
         if not fits.all():
             raise _unfit(table, name, ~fits, CLASS)
         kind = FeatureType.INTEGER
+    if table.text and kind == FeatureType.CATEGORY and schema.target is None:
+        warn_of_nulls(table, name)
     labels, codes = table.distinct(name, kind)
     classes = [cast("Label", label) for label in labels if label is not None]
     if len(classes) < len(labels):

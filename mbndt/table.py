@@ -6,22 +6,25 @@ column as a feature's type by the contract of `values.py`, each different value 
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mbndt.csv_rows import gap_counts, is_gap, with_point
 from mbndt.declared import array_of, declared_type, kind_of
-from mbndt.errors import DataError, nearest, shown
+from mbndt.errors import DataError, nearest, shown, warn
 from mbndt.rules import INT64_MAX, Feature, FeatureType
 from mbndt.values import Value, is_missing, read_cell, read_value
+
+if TYPE_CHECKING:
+    from mbndt.csv_format import CsvFormat
 
 UNSEEN = -1
 
@@ -76,10 +79,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length. `text` says that cells are a CSV's texts; `numbers` has the
-    rows' numbers in the source, counted from 1, where they aren't all there (None). `declared` has
-    the types that the source declares for columns, `row_index` the columns that came from the row
-    index of a frame. Raises `DataError` for columns of another length.
+    """Named columns of equal length. `text` says that cells are a CSV's texts, and `decimal` with
+    what mark their numbers are written; `numbers` has the rows' numbers in the source, counted
+    from 1, where they aren't all there (None). `declared` has the types that the source declares
+    for columns, `row_index` the columns that came from the row index of a frame. Raises `DataError`
+    for columns of another length.
     """
 
     columns: Mapping[str, Sequence[Any] | Array]
@@ -89,6 +93,7 @@ class Table:
     numbers: npt.NDArray[np.intp] | None = None
     declared: Mapping[str, str] = field(default_factory=dict)
     row_index: tuple[str, ...] = ()
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         for name, column in self.columns.items():
@@ -125,14 +130,21 @@ class Table:
         return cls(columns, rows, declared=declared)
 
     @classmethod
-    def read(cls, path: str | Path, query: str | None = None) -> Table:
-        """Read CSV (also .gz), Parquet, or with `query` a DuckDB or SQLite file.
+    def read(
+        cls,
+        path: str | Path,
+        query: str | None = None,
+        form: CsvFormat | None = None,
+        marks: tuple[str, ...] = (),
+    ) -> Table:
+        """Read CSV (also .gz), Parquet, or with `query` a DuckDB or SQLite file; `-` is stdin.
 
-        Raises `DataError` that names the file, and the row or column where one is at fault.
+        `marks` are more texts that mean a missing value, if it is a CSV. Raises `DataError` that
+        names the file, and the row or column where one is at fault.
         """
         from mbndt.table_files import read_table
 
-        return read_table(Path(path), query)
+        return read_table(Path(path), query, form, marks)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -174,7 +186,7 @@ class Table:
         for feature in features:
             raw = self.column(feature.name)
             if self.text:
-                raw = [read_cell(feature.type, cell) for cell in raw]
+                raw = [self.value(feature.type, cell) for cell in raw]
             elif feature.type == FeatureType.CATEGORY and isinstance(raw, Categories):
                 raw = _texts(raw)
             columns.append(raw.tolist() if isinstance(raw, np.ndarray) else raw)
@@ -185,17 +197,34 @@ class Table:
     def typed(self, feature: Feature) -> Column:
         """Read the feature's column; raises `DataError` that names column, row and value."""
         raw = self.column(feature.name)
-        quick = _quick_text(feature, raw) if self.text else _quick_array(feature, raw)
+        quick = self._quick_text(feature) if self.text else _quick_array(feature, raw)
         if quick is not None:
             return quick
         found, codes = self.distinct(feature.name, feature.type)
         return _column(feature, found).take(codes)
 
+    def _quick_text(self, feature: Feature) -> Column | None:
+        """Read a whole column of texts if it can be; tell of marks that count as missing."""
+        cells = self.column(feature.name)
+        quick = _quick_text(feature, cells, {""}, self.decimal)
+        if quick is not None or feature.type == FeatureType.CATEGORY:
+            return quick
+        gaps = {cell for cell in set(cells) if is_gap(cell)}
+        if not gaps:
+            return None
+        if listed := gap_counts(cells):
+            warn(f"{self.source}: column {shown(feature.name)}: cells taken for missing:"
+                 f" {', '.join(listed)}")  # fmt: skip
+        return _quick_text(feature, cells, gaps | {""}, self.decimal)
+
+    def value(self, kind: FeatureType, cell: Any) -> Value:
+        """Return a cell's value, None where it is missing; raises `DataError` without a place."""
+        return read_cell(kind, cell, self.decimal) if self.text else read_value(kind, cell)
+
     def distinct(self, name: str, kind: FeatureType) -> tuple[list[Value], npt.NDArray[np.intp]]:
         """Return the values of the column's different cells, in order of appearance, and each
         row's index among them, [n]; raises `DataError` that names column, row and value.
         """
-        read = read_cell if self.text else read_value
         column = self.column(name)
         raw, codes = distinct(column)
         if kind == FeatureType.CATEGORY and isinstance(column, Categories):
@@ -203,7 +232,7 @@ class Table:
         found: list[Value] = []
         for value in raw:
             try:
-                found.append(read(kind, value))
+                found.append(self.value(kind, value))
             except DataError as error:
                 row = int(np.argmax(codes == len(found))) + 1
                 raise self.misfit(name, row, error) from None
@@ -264,12 +293,16 @@ def plain_numbers(cells: Iterable[str], read: type[float] | type[int]) -> Array 
         return None
 
 
-def _quick_text(feature: Feature, cells: Sequence[str] | Array) -> Column | None:
+def _quick_text(
+    feature: Feature, cells: Sequence[str] | Array, gaps: Set[str], decimal: str
+) -> Column | None:
     """Read whole columns of plain decimal texts; None leaves the rest to `read_cell`."""
     if not feature.type.numeric:
         return None
-    missing = np.fromiter(map(operator.not_, cells), np.bool_, len(cells))
-    filled = [cell or "0" for cell in cells] if missing.any() else cells
+    missing = np.fromiter(map(gaps.__contains__, cells), np.bool_, len(cells))
+    filled = ["0" if cell in gaps else cell for cell in cells] if missing.any() else cells
+    if decimal != ".":
+        filled = [with_point(cell, decimal) for cell in filled]
     if feature.type == FeatureType.INTEGER:
         values = plain_numbers(filled, int)
         return None if values is None else Column(values, missing)

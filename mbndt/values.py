@@ -14,6 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from mbndt.csv_rows import is_gap, with_point
 from mbndt.errors import DataError, shown
 from mbndt.rules import FeatureType
 
@@ -26,6 +27,9 @@ EXPECTED = {
     FeatureType.BOOLEAN: "false or true",
     FeatureType.CATEGORY: "text",
 }
+# PostgreSQL writes booleans as t and f.
+TRUTHS = {"true": True, "false": False, "1": True, "0": False, "t": True, "f": False}
+MARKS = {".": "point", ",": "comma"}
 
 
 def to_float32(x: float) -> float:
@@ -84,31 +88,39 @@ def read_value(kind: FeatureType, value: object) -> Value:
     return None if read == "" else read
 
 
-def read_cell(kind: FeatureType, text: str) -> Value:
-    """Return the value of a CSV cell, None where it is missing; raises `DataError`."""
+def read_cell(kind: FeatureType, text: str, decimal: str = ".") -> Value:
+    """Return the value of a CSV cell, None where it is missing; raises `DataError`.
+
+    `decimal` is the decimal mark of numbers: a point, or a comma.
+    """
     if kind == FeatureType.CATEGORY:
         return text or None
     text = text.strip()
-    if not text:
+    if not text or is_gap(text):
         return None
     try:
-        if kind == FeatureType.BOOLEAN:
-            known = {"true": True, "false": False, "1": True, "0": False}
-            return None if text.lower() == "nan" else known[text.lower()]
-        if "_" in text or not text.isascii():  # Python's digits are more than a CSV's
-            raise ValueError(text)
-        number = float(text)
-        if math.isnan(number):
-            return None
-        if kind == FeatureType.INTEGER:
-            # Through Decimal, as 9007199254740993.0 is whole and no double.
-            value = None if math.isinf(number) else _integer(Decimal(text))
-            if value is None:
-                raise ValueError(text)
-            return value
-        return number if kind == FeatureType.FLOAT64 else to_float32(number)
+        return TRUTHS[text.lower()] if kind == FeatureType.BOOLEAN else _cell(kind, text, decimal)
     except (KeyError, ValueError, ArithmeticError):
-        raise wrong_value(kind, text) from None
+        error = wrong_value(kind, text)
+        if kind != FeatureType.BOOLEAN and "," in text + decimal:
+            raise DataError(f"{error} with a decimal {MARKS[decimal]} (--decimal)") from None
+        raise error from None
+
+
+def _cell(kind: FeatureType, text: str, decimal: str) -> float | int | None:
+    if "_" in text or not text.isascii():  # Python's digits are more than a CSV's
+        raise ValueError(text)
+    text = with_point(text, decimal)
+    number = float(text)
+    if math.isnan(number):
+        return None
+    if kind == FeatureType.INTEGER:
+        # Through Decimal, as 9007199254740993.0 is whole and no double.
+        value = None if math.isinf(number) else _integer(Decimal(text))
+        if value is None:
+            raise ValueError(text)
+        return value
+    return number if kind == FeatureType.FLOAT64 else to_float32(number)
 
 
 def wrong_value(kind: FeatureType, value: object) -> DataError:

@@ -17,6 +17,7 @@ from typing import Literal, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from mbndt.csv_rows import with_point
 from mbndt.emitters import TARGETS, Artifact, Emitter, emitter, emitter_class
 from mbndt.errors import EngineFailed, EngineMissing, OptionError, TargetError, shown
 from mbndt.interpreter import Predictions, branches, leaf_ids
@@ -150,16 +151,16 @@ def holdable(rules: Rules, tool: Emitter, table: Table) -> tuple[Table, int]:
         if places:
             cells = list(table.column(feature.name))
             for place in places:
-                cells[place] = _next_inwards(column.values[place].item(), table.text)
+                cells[place] = _next_inwards(column.values[place].item(), table)
             columns[feature.name] = cells
             changed += len(places)
     return replace(table, columns=columns), changed
 
 
-def _next_inwards(value: float, text: bool) -> object:
+def _next_inwards(value: float, table: Table) -> object:
     """Return the number beside an end of its type, as a cell of its table."""
     near = value + 1 if isinstance(value, int) else math.nextafter(value, 0.0)
-    return repr(near) if text else near
+    return with_point(repr(near), table.decimal) if table.text else near
 
 
 def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_]:

@@ -148,10 +148,10 @@ BAD_TABLES = {
     "ragged row": ("x,y\n1,a\n2\n", "row 2 has 1 cells"),
     "missing target": ("x,y\n1,a\n2,\n3,b\n", "row 2"),
     "target column gone": ("x,z\n1,a\n", "no column 'y'"),
-    "stray text": ("x,y\n" + "1,a\n2,b\n" * 9 + "n/a,a\n", "row 19: got 'n/a'"),
+    "stray text": ("x,y\n" + "1,a\n2,b\n" * 9 + "high,a\n", "row 19: got 'high'"),
     "constant number": ("x,y\n1,0.5\n2,0.5\n", "'y' is constant"),
-    "nameless column": (",y\n1,a\n2,b\n", "no name"),
-    "not text": (b"\xff\xfe\x00", "UTF-8"),
+    "nameless column": (",y\n1.5,a\n2,b\n", "no name"),
+    "not text": (b"x,y\n1,\xff\n", "UTF-8"),
     "a target too large": ("x,y\n1,0.5\n2,1e200\n", "row 2"),
 }
 

@@ -89,20 +89,24 @@ def test_a_frame_columns_type(values, kind):
 
 def cell_is(kind: str, text: str) -> bool:
     try:
-        return read_cell(FeatureType(kind), text) is not None or text.lower() == "nan"
+        return read_cell(FeatureType(kind), text) is not None
     except DataError:
         return False
 
 
 def meant_type(cells: list[str]) -> str | None:
     """The rule for texts, cell by cell; None where a stray text is an error."""
-    texts = [cell.strip() for cell in cells if cell.strip()]
-    if texts and all(text.lower() in ("true", "false") for text in texts):
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    texts = [text for text in filled if text.lower() not in ("nan", "na")]
+    if not texts:
+        return "category" if "NA" in filled else "float64"
+    if all(text.lower() in ("true", "false") for text in texts):
         return "boolean"
-    if texts and all(re.fullmatch("[+-]?[0-9]+", text) for text in texts):
+    if all(re.fullmatch("[+-]?[0-9]+", text) for text in texts):
         if any(re.fullmatch("[+-]?0[0-9]+", text) for text in texts):
             return "category"
-        return "integer" if all(cell_is("integer", text) for text in texts) else "float64"
+        whole = all(cell_is("integer", text) for text in texts) and set(filled) <= {*texts, "NA"}
+        return "integer" if whole else "float64"
     numbers = sum(cell_is("float64", text) for text in texts)
     if numbers == len(texts):
         return "float64"
@@ -126,7 +130,12 @@ def test_a_csv_columns_type_is_that_of_its_cells(cells, numbers):
         return
     filled = [cell.strip() for cell in cells if cell.strip()]
     numbers = sum(cell_is("float64", cell) for cell in filled)
-    row = 1 + next(i for i, c in enumerate(cells) if c.strip() and not cell_is("float64", c))
+    gaps = ("", "nan", "na")
+    row = 1 + next(
+        i
+        for i, c in enumerate(cells)
+        if c.strip().lower() not in gaps and not cell_is("float64", c)
+    )
     with pytest.raises(DataError, match=rf"row {row}: got .* as in {numbers} other rows"):
         infer_type(table, "x")
 
@@ -140,8 +149,8 @@ def test_categories_are_found_in_rising_order():
 
 
 def test_a_stray_text_among_numbers_is_named():
-    with pytest.raises(DataError, match="column 'x', row 20: got 'n/a', expected a number"):
-        infer_type(csv_column(*["1"] * 19, "n/a"), "x")
+    with pytest.raises(DataError, match="column 'x', row 20: got 'see note', expected a number"):
+        infer_type(csv_column(*["1"] * 19, "see note"), "x")
 
 
 @pytest.mark.parametrize("values", [[1, "a"], [True, 1], [pd.Timestamp("2026-01-01")], [b"a"]])
@@ -365,9 +374,9 @@ def test_missing_targets_are_told():
 def test_missing_cells_of_a_target_are_told_cell_by_cell(cells):
     table = Table({"y": cells}, len(cells), text=True)
     plain = [cell.strip().lower() for cell in cells]
-    others = [cell.strip() for cell in cells if cell.strip().lower() not in ("", "nan")]
-    numbers = bool(others) and all(cell_is("float64", text) for text in others)
-    expected = [text == "" or (numbers and text == "nan") for text in plain]
+    others = any(text not in ("", "nan", "na") for text in plain)
+    numbers = others and meant_type(cells) not in (None, "category")
+    expected = [text == "" or (numbers and text in ("nan", "na")) for text in plain]
     assert missing_rows(table, "y").tolist() == expected
 
 
