@@ -552,17 +552,26 @@ def scripts():
     return run
 
 
-cell = st.one_of(
-    st.sampled_from([*MARKS, "", " ", "1", "2,5", "1.5", "1,234", "t", "f", "true", "a", "b", "x"]),
-    st.floats(-10, 10).map(lambda x: f"{x:.2f}"),
-    st.floats(-10, 10).map(lambda x: f"{x:.2f}".replace(".", ",")),
-)
+def cells_of(kind: FeatureType, decimal: str):
+    """Return cells that mostly fit a column, now and then one that doesn't."""
+    odd = st.sampled_from(["x", "1.234", "1,234", "2,5", "1.5"])
+    if kind == FeatureType.CATEGORY:
+        return st.sampled_from(["a", "b", "x", "NA", "1,5", "1.5", ""])
+    if kind == FeatureType.BOOLEAN:
+        return st.sampled_from(["t", "f", "true", "FALSE", "1", "0", "x", "", "NA", "\\N"])
+    marks = st.sampled_from([*MARKS, "", " ", "x"])
+    if kind == FeatureType.INTEGER:
+        return st.integers(-200, 200).map(str) | marks
+    number = st.floats(-200, 200).map(lambda x: f"{x:.2f}".replace(".", decimal))
+    return st.integers(0, 9).flatmap(lambda i: odd if not i else marks if i < 3 else number)
 
 
 @given(rule_trees(), dialects, st.data())
 def test_a_script_answers_what_predict_answers(scripts, rules, dialect, data):
     names = [feature.name for feature in rules.features] or ["x"]
-    row = st.lists(cell, min_size=len(names), max_size=len(names))
+    kinds = [feature.type for feature in rules.features] or [FeatureType.CATEGORY]
+    decimal = data.draw(st.sampled_from(".,"))
+    row = st.tuples(*(cells_of(kind, decimal) for kind in kinds))
     rows = data.draw(st.lists(row, max_size=4))
     out = io.StringIO(newline="")
     csv.writer(out, **dialect).writerows([names, *rows])
