@@ -25,6 +25,7 @@ from mbndt.rows import Rows, unit_weights
 from mbndt.rules import Rules
 from mbndt.schema import Labels, Schema, Values, infer_features, infer_target, missing_rows
 from mbndt.settings import Settings
+from mbndt.suspicions import warn_of_columns, without_row_index
 from mbndt.table import Table
 from mbndt.training import Progress, train
 
@@ -113,13 +114,16 @@ def prepare(
     if table.rows < 2:
         raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r}"
                         " (and a weight), expected at least 2")  # fmt: skip
+    table = without_row_index(table, target, schema)
     features = infer_features(table, schema, target)
     outcome = infer_target(table, target, schema, task)
     _check_varies(table, outcome)
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
     balanced = settings.class_weight == "balanced"
-    return Rows(features, typed, outcome, weights, balanced), int(gaps.sum())
+    rows = Rows(features, typed, outcome, weights, balanced)
+    warn_of_columns(table, rows)
+    return rows, int(gaps.sum())
 
 
 def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
