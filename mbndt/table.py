@@ -379,7 +379,7 @@ def _column_keys(data: Any) -> list[Any]:
     got = f"data: got {type(data).__name__}"
     if hasattr(data, "toarray"):
         raise DataError(f"{got}, a sparse matrix; .toarray() makes it one that can be read")
-    if hasattr(data, "columns") and not hasattr(data, "__len__"):
+    if hasattr(type(data), "columns") and not hasattr(data, "__len__"):
         raise DataError(f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
                         " Spark and .compute() of Dask give a data frame")  # fmt: skip
     # The columns of an Arrow table are arrays, not names.

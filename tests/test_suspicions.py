@@ -87,8 +87,8 @@ def test_numbers_of_rows_are_named_in_every_type(draw, y, kind):
 def test_rows_sorted_by_the_target_are_told_of():
     y = np.arange(ROWS) >= 150
     (text,) = told({"id": np.arange(ROWS), "y": y}).values()
-    assert re.fullmatch(r"numbers the rows and alone tells 'y' in (99|100)\.\d% of rows, as if they had"
-                        r" been sorted by it; leave it out \(--exclude\)", text)  # fmt: skip
+    said = r"numbers the rows and alone tells 'y' in (99|100)\.\d% of rows, as if they had been"
+    assert re.fullmatch(said + r" sorted by it; leave it out \(--exclude\)", text)
     order = np.random.default_rng(1).permutation(ROWS)
     (other,) = told({"id": order, "y": y[order]}).values()
     assert other.startswith("numbers the rows and alone tells 'y' in ")
