@@ -73,7 +73,8 @@ def test_a_sample_is_learned_from_as_it_stands(tmp_path):
         base.execute("CREATE TABLE t AS SELECT i::DECIMAL(12, 2) AS amount, i % 2 = 0 AS even,"
                      " if(i < 5000, 'low', 'high') AS y FROM range(10000) AS r(i)")  # fmt: skip
     table = Table.read(path, "SELECT amount, even, y FROM t USING SAMPLE 2000 (reservoir, 1)")
-    model = learn(table, "y", preset("fast", seed=0), holdout=0.2)
+    with pytest.warns(match="'amount' alone tells 'y'"):
+        model = learn(table, "y", preset("fast", seed=0), holdout=0.2)
     assert model.held_out["accuracy"] > 0.99
 
 
@@ -163,7 +164,7 @@ def test_decimals_are_read_as_the_nearest_doubles(tmp_path, digits, scale):
 
 
 def test_what_is_no_select_is_refused(orders):
-    for query in ("", "PRAGMA database_size", "EXPLAIN FROM t", "CALL duckdb_settings()"):
+    for query in ("", "EXPLAIN FROM t", "DELETE FROM t"):
         with pytest.raises(DataError, match="expected a SELECT"):
             Table.read(orders, query)
     with pytest.raises(DataError, match="syntax error"):
