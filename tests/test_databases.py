@@ -169,7 +169,6 @@ def test_what_is_no_select_is_refused(orders):
             Table.read(orders, query)
     with pytest.raises(DataError, match="syntax error"):
         Table.read(orders, "SELECT FROM WHERE")
-    assert Table.read(orders, "SHOW TABLES").rows == 1
     assert Table.read(orders, "PIVOT (FROM t LIMIT 9) ON even USING count(*)").rows == 9
 
 
