@@ -75,7 +75,15 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module 'mbndt' has no attribute {name!r}")
-    found: object = getattr(importlib.import_module(_HOMES.get(name, "mbndt.errors")), name)
+    try:
+        home = importlib.import_module(_HOMES.get(name, "mbndt.errors"))
+    except ModuleNotFoundError as error:
+        from mbndt.extras import lacking
+
+        if (message := lacking(error)) is None:
+            raise
+        raise ModuleNotFoundError(f"{name}: {message}", name=error.name) from None
+    found: object = getattr(home, name)
     globals().pop("verify", None)  # a module of that name, which its import put here
     globals()[name] = found
     return found

@@ -8,6 +8,7 @@ The file is the zip that `torch.save` writes (tensors and plain values only, so 
 from __future__ import annotations
 
 import io
+import pickle
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -110,11 +111,14 @@ def save(model: Model, path: str | Path) -> None:
 
 def model_bytes(model: Model) -> bytes:
     """Return the content of a model file; the same model gives the same bytes."""
-    import torch
-
     # Through memory, as torch names the zip's folder after the file it writes to.
     memory = io.BytesIO()
-    torch.save(_plain(model), memory)
+    if model.network is None:
+        _save_plain(_plain(model), memory)
+    else:
+        import torch
+
+        torch.save(_plain(model), memory)
     with zipfile.ZipFile(memory, "a") as archive:
         folder = archive.infolist()[0].filename.split("/")[0]
         # A ZipInfo of our own has a fixed date.
@@ -122,18 +126,31 @@ def model_bytes(model: Model) -> bytes:
     return memory.getvalue()
 
 
+def _save_plain(content: dict[str, Any], memory: io.BytesIO) -> None:
+    """Write what `torch.save` writes of plain values, so that refining does without torch."""
+    records = {
+        "data.pkl": pickle.dumps(content, protocol=2),  # the one that torch reads
+        "byteorder": b"little",
+        "version": b"3\n",
+    }
+    with zipfile.ZipFile(memory, "w") as archive:
+        for name, record in records.items():
+            archive.writestr(zipfile.ZipInfo(f"archive/{name}"), record)
+
+
 def _plain(model: Model) -> dict[str, Any]:
     """Return all of a model as tensors and plain values."""
     from mbndt._version import __version__
 
     network = model.network
+    columns = model.encoder.columns if network and model.encoder else ()
     return {
         "format": FORMAT,
         "version": 1,
         "mbndt": __version__,
         "settings": asdict(model.settings),
         "weights": {} if network is None else _tensors(network),
-        "encoder": [_column(c) for c in (model.encoder.columns if model.encoder else ())],
+        "encoder": [_column(c) for c in columns],
         "history": list(model.history),
         "held_out": dict(model.held_out),
         "moved": model.moved,

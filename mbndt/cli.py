@@ -33,6 +33,7 @@ from mbndt.cli_options import (
 )
 from mbndt.cli_sheet import round_, sheet_template
 from mbndt.errors import DataWarning, MbndtError, OptionError
+from mbndt.extras import lacking
 
 if TYPE_CHECKING:
     from mbndt.rules import Rules
@@ -60,6 +61,10 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except MbndtError as error:
         code = _failed(str(error))
+    except ModuleNotFoundError as error:
+        if (message := lacking(error)) is None:
+            raise
+        code = _failed(message)
     except typer.Abort:
         code = 130
     except BrokenPipeError:  # the reader of our output went away

@@ -153,11 +153,8 @@ def tune(
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
-    try:
-        from mbndt.tuning import tune as search
-    except ModuleNotFoundError as error:
-        raise OptionError(f"tune: needs {error.name}: pip install 'mbndt[tune]'") from None
     from mbndt.report import progress_bar
+    from mbndt.tuning import tune as search
 
     with progress_bar(quiet) as progress:
         found = search(

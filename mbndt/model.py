@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import train_test_split
 
 from mbndt.encoding import Encoder, fit_encoder, typed_columns
 from mbndt.errors import DataError, OptionError
+from mbndt.extras import needed
 from mbndt.interpreter import route
-from mbndt.losses import make_loss
 from mbndt.metrics import balanced_accuracy, balanced_interval, path_lengths, squared_error_figures
-from mbndt.network import TrainedNetwork
 from mbndt.problem import Floats, Indices
 from mbndt.provenance import learned
 from mbndt.pruning import prune, redirected
@@ -27,7 +25,10 @@ from mbndt.schema import Labels, Schema, Values, infer_features, infer_target, m
 from mbndt.settings import Settings
 from mbndt.suspicions import warn_of_columns, without_row_index
 from mbndt.table import Table
-from mbndt.training import Progress, train
+
+if TYPE_CHECKING:
+    from mbndt.network import TrainedNetwork
+    from mbndt.training import Progress
 
 Codes = npt.NDArray[np.int64]
 
@@ -163,6 +164,8 @@ def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
     if held <= 0:
         return everything, everything[:0]
     strata = stratified(codes, among, held)
+    from sklearn.model_selection import train_test_split
+
     kept, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
     return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
 
@@ -186,6 +189,9 @@ def _networks(
     single = Rules(rows.target.name, rows.target, rows.features, alone)
     if settings.restarts == 0:
         return Model(single, settings), []
+    with needed("; --restarts 0 learns without networks"):
+        from mbndt.losses import make_loss
+        from mbndt.training import train
     rows = _sample(rows, settings)
     if settings.refine:
         settings = replace(settings, branching=min(settings.branching, START_BRANCHING))
@@ -218,6 +224,8 @@ def _sample(rows: Rows, settings: Settings) -> Rows:
         return rows
     everything = np.arange(rows.rows)
     strata = stratified(rows.codes, everything, settings.sample)
+    from sklearn.model_selection import train_test_split
+
     index, _ = train_test_split(
         everything, train_size=settings.sample, random_state=settings.seed, stratify=strata
     )

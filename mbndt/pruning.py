@@ -12,13 +12,13 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mbndt.encoding import Encoder, Floats, NumberColumn, SetColumn
 from mbndt.interpreter import branches
-from mbndt.network import TrainedNetwork
 from mbndt.rules import (
     INT64_MIN,
     Feature,
@@ -34,6 +34,9 @@ from mbndt.rules import (
     Target,
 )
 from mbndt.table import Column
+
+if TYPE_CHECKING:
+    from mbndt.network import TrainedNetwork
 
 # Makes a leaf from its id, the network's outputs [K], and the training rows that reach it [m].
 LeafMaker = Callable[[int, Floats, npt.NDArray[np.intp]], Leaf]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbndt.errors import OptionError, nearest, shown
+from mbndt.extras import needed
 
 # Option, least and greatest value.
 WHOLE = (
@@ -101,7 +102,8 @@ class Settings:
             if type(getattr(self, option)) is not bool:
                 raise _wrong(option, getattr(self, option), "true or false")
         if self.device == "cuda":
-            import torch
+            with needed():
+                import torch
 
             if not torch.cuda.is_available():
                 raise OptionError("--device: got 'cuda', but torch finds no such device here")

@@ -12,7 +12,7 @@ import math
 import time
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution
@@ -31,7 +31,9 @@ from mbndt.schema import Labels, Schema
 from mbndt.settings import SMOOTHED_ROWS, Settings
 from mbndt.studies import completed, opened
 from mbndt.table import Table
-from mbndt.training import Progress
+
+if TYPE_CHECKING:
+    from mbndt.training import Progress
 
 # The paper's branching, depth and leaf budgets, in a word each as a storage holds no tuples.
 SHAPES = tuple(
