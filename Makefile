@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lowest lint format clean
 
 demo: .venv/installed
 	$(BIN)/python examples/01_train_and_compile.py build/demo
@@ -10,6 +10,18 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/pytest -q -n 2
+
+# What reads, learns, renders and answers, on the lowest releases that pyproject.toml allows.
+LOWEST = checkpoint estimator extras interpreter onnx python report schema sklearn_trees sql table
+
+lowest: build/lowest/installed
+	PYTHONPATH=. build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/test_%.py)
+
+build/lowest/installed: pyproject.toml constraints.txt .ci/lowest.py
+	$(PYTHON) -m venv --clear build/lowest
+	$(PYTHON) .ci/lowest.py > build/lowest/requirements.txt
+	build/lowest/bin/pip install -q --disable-pip-version-check -r build/lowest/requirements.txt
+	touch $@
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -185,6 +185,9 @@ def _title(rules: Rules, node: Node) -> Text:
         if isinstance(node.value, tuple):
             label.append(f" {max(node.value):.3f}", style="not bold")
         size = "" if node.size is None else f", n {node.size}"
+        if isinstance(node.value, tuple) and node.counts and node.size:
+            # The score above counts classes by their weights; this counts rows.
+            size += f", {node.counts[node.class_index] / node.size:.0%} of them"
         return label.append(f" (leaf {node.leaf}{size})", style="dim not bold")
     feature = rules.feature[node.feature]
     return Text(printable(feature.name + (f" [{feature.unit}]" if feature.unit else "")))

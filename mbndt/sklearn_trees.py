@@ -26,10 +26,7 @@ from mbndt.rules import (
 
 def rules_of_tree(tree: Any, names: Sequence[str] | None, name: str) -> Rules:
     """Return the rules of a fitted `DecisionTreeClassifier` or `DecisionTreeRegressor`."""
-    inner = getattr(tree, "tree_", None)
-    if inner is None:
-        raise RulesError(f"from_sklearn: got {type(tree).__name__}, expected a fitted decision tree"
-                         " of scikit-learn")  # fmt: skip
+    inner = _inner(tree)
     if inner.n_outputs != 1:
         raise RulesError(f"from_sklearn: a tree of {inner.n_outputs} outputs, expected one")
     if names is None:
@@ -44,6 +41,22 @@ def rules_of_tree(tree: Any, names: Sequence[str] | None, name: str) -> Rules:
     with deep_recursion():
         root = _node(inner, 0, features, bool(target.classes), itertools.count())
     return Rules(name, target, features, root, {"imported from": f"{type(tree).__name__}"})
+
+
+def _inner(tree: Any) -> Any:
+    """Return the nodes of a fitted tree of scikit-learn; raises `RulesError` for all else."""
+    from sklearn.tree import BaseDecisionTree
+    from sklearn.tree._tree import Tree
+
+    inner = getattr(tree, "tree_", None)
+    # Trees of other packages have a `tree_` too, or derive from these and answer otherwise.
+    own = type(tree).__module__.startswith("sklearn.tree.")
+    if own and isinstance(tree, BaseDecisionTree) and isinstance(inner, Tree):
+        return inner
+    kind = f"{type(tree).__module__}.{type(tree).__qualname__}"
+    state = "an unfitted " if own and isinstance(tree, BaseDecisionTree) else ""
+    raise RulesError(f"from_sklearn: got {state}{kind}, expected a fitted decision tree of"
+                     " scikit-learn")  # fmt: skip
 
 
 def _target(name: str, classes: Any) -> Target:

@@ -9,7 +9,16 @@ from strategies import many_intervals, rule_trees, single_leaf
 from mbndt.csv_files import parse_csv
 from mbndt.interpreter import predict
 from mbndt.report import predictions_csv, print_rules
-from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules, TargetType
+from mbndt.rules import (
+    Feature,
+    FeatureType,
+    Interval,
+    Leaf,
+    NumericSplit,
+    Rules,
+    Target,
+    TargetType,
+)
 from mbndt.wording import answers
 
 
@@ -40,8 +49,8 @@ def test_each_child_that_some_value_reaches_has_one_answer(rules):
 def test_the_outline_shows_every_leaf(example, capsys):
     print_rules(example)
     out = capsys.readouterr().out
-    assert all(f"(leaf {leaf.leaf}, n {leaf.size})" in out for leaf in example.leaves)
-    assert "below 2.15, or missing: ward 0.500 (leaf 1, n 40)" in out
+    assert all(f"(leaf {leaf.leaf}, n {leaf.size}" in out for leaf in example.leaves)
+    assert "below 2.15, or missing: ward 0.500 (leaf 1, n 40, 50% of them)" in out
     for rules in (many_intervals(), single_leaf()):
         print_rules(rules)
 
@@ -60,3 +69,13 @@ def test_labels_are_written_as_the_contract_says(kind, classes, text):
         "prediction,leaf,probability_0,probability_1\n"
         f"{text},0,0.3333333333333333,0.6666666666666666\n"
     )
+
+
+def test_the_share_of_rows_stands_beside_a_score_that_weighs_them(capsys):
+    rules = single_leaf()
+    leaf = Leaf(0, (0.25, 0.75), counts=(8, 2))
+    print_rules(replace(rules, root=leaf, target=replace(rules.target, classes=(False, True))))
+    assert "true 0.750 (leaf 0, n 10, 20% of them)" in capsys.readouterr().out
+    value = Rules("r", Target("t", TargetType.FLOAT64), (), Leaf(0, 2.5, n=10))
+    print_rules(value)
+    assert "2.5 (leaf 0, n 10)" in capsys.readouterr().out

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 
 from mbndt.errors import RulesError
 from mbndt.rules import Rules
@@ -64,3 +71,38 @@ def test_what_is_no_tree_is_refused():
         Rules.from_sklearn(DecisionTreeRegressor().fit(X, X[:, :2]))
     with pytest.raises(RulesError, match="3 feature names, expected 4"):
         Rules.from_sklearn(DecisionTreeClassifier().fit(X, y), feature_names=["a", "b", "c"])
+
+
+class Foreign:
+    """As other packages' trees are: fitted, with a `tree_` of their own."""
+
+    def __init__(self, inner):
+        self.tree_ = inner
+
+
+class Derived(DecisionTreeClassifier):
+    """As the trees of packages that change what an answer is."""
+
+    def predict(self, X, check_input=True):
+        return np.zeros(len(X))
+
+
+def test_foreign_trees_are_refused_by_name():
+    X, y = load_iris(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2).fit(X, y)
+    for wrong in (Foreign({"root": 1}), Foreign(None), Foreign(tree.tree_), search,
+                  Derived().fit(X, y), make_pipeline(tree), tree.tree_, None):  # fmt: skip
+        with pytest.raises(RulesError, match=f"got .*{type(wrong).__qualname__}, expected a fit"):
+            Rules.from_sklearn(wrong)
+    with pytest.raises(RulesError, match="got an unfitted sklearn"):
+        Rules.from_sklearn(ExtraTreeClassifier())
+
+
+@pytest.mark.parametrize("kind", [ExtraTreeClassifier, ExtraTreeRegressor])
+def test_randomised_trees_answer_as_they_did(kind):
+    X, y = load_iris(return_X_y=True)
+    tree = kind(random_state=0, max_depth=6).fit(X, y)
+    rows = around(X, tree)
+    assert np.array_equal(np.array(Rules.from_sklearn(tree).predict(rows).prediction),
+                          tree.predict(rows))  # fmt: skip
