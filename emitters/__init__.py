@@ -36,7 +36,7 @@ def emitter(target: str, **options: object) -> Emitter:
     kind = emitter_class(target)
     known = {entry.name.rstrip("_") for entry in fields(kind)}  # type: ignore[arg-type]
     for option in options:
-        if option not in known:
+        if option.rstrip("_") not in known:
             choices = nearest(option, known) if known else "; it takes no options"
             raise OptionError(f"--{option}: not an option of target '{target}'{choices}")
     return kind(**{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in options.items()})
