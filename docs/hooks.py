@@ -31,7 +31,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield f"## mbndt {name}\n"
     yield f"```text\nmbndt {name} {words} [OPTIONS]\n```\n".replace("  ", " ")
     yield f"{_escaped(command.help)}\n"
-    yield "| | |\n|---|---|"
+    yield "| argument or option | what it is for |\n|---|---|"
     for it in given:
         yield f"| `{it.name.upper()}` | {_cell(it.help)} |"
     for names, text in filter(None, records):
