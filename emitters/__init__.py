@@ -35,11 +35,13 @@ def emitter(target: str, **options: object) -> Emitter:
     """Return a target's emitter set to `options`; raises `OptionError` for one it lacks."""
     kind = emitter_class(target)
     known = {entry.name.rstrip("_") for entry in fields(kind)}  # type: ignore[arg-type]
-    for option in options:
-        if option.rstrip("_") not in known:
+    # In Python `as` is written `as_`.
+    chosen = {o[:-1] if keyword.iskeyword(o[:-1]) else o: v for o, v in options.items()}
+    for option in chosen:
+        if option not in known:
             choices = nearest(option, known) if known else "; it takes no options"
             raise OptionError(f"--{option}: not an option of target '{target}'{choices}")
-    return kind(**{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in options.items()})
+    return kind(**{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in chosen.items()})
 
 
 def emit(rules: Rules, target: str, **options: object) -> Artifact:

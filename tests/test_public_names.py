@@ -178,3 +178,11 @@ def test_targets_are_verified_on_rows_of_ones_own(example, tmp_path):
         verify(example, {"other": [1]}, targets=["python"])
     with pytest.raises(OptionError, match="did you mean 'python'"):
         verify(Rules.from_json(EXAMPLE.read_bytes()), targets=["pyton"])
+
+
+def test_an_option_named_as_a_keyword_is_spelt_with_an_underscore(example):
+    text = example.compile("sql", as_="expression", output="leaf")
+    assert text == example.compile("sql", **{"as": "expression"}, output="leaf")
+    for wrong in ("as__", "dialect_", "_"):
+        with pytest.raises(OptionError, match="not an option of target 'sql'"):
+            example.compile("sql", **{wrong: "select"})
