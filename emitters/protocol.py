@@ -21,7 +21,7 @@ from mbndt.emitters import base
 from mbndt.emitters import protocol_font as font
 from mbndt.emitters import protocol_reader as paper
 from mbndt.emitters.base import Artifact, Emitter
-from mbndt.emitters.protocol_drawing import drawing
+from mbndt.emitters.protocol_drawing import drawing, ems
 from mbndt.emitters.protocol_evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol_examples import examples
 from mbndt.emitters.protocol_reader import Sheet, Step, number_text, quoted, value_text
@@ -131,7 +131,7 @@ def _template(kind: str) -> Template:
 
     finalize = {"md": markdown}.get(kind)
     page = base.templates("protocol", autoescape=kind != "txt", finalize=finalize)
-    page.filters |= {"filled": filled, "underlined": underlined}
+    page.filters |= {"filled": filled, "underlined": underlined, "ems": ems}
     return page.get_template("sheet.jinja")
 
 

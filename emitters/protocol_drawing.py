@@ -192,8 +192,13 @@ def _bounds_signs(bounds: Bounds) -> str:
     return f"{number_text(low)} to <{number_text(high)}"
 
 
+def ems(text: str) -> float:
+    """Return about how wide a text is, in ems."""
+    return sum(WIDTHS.get(c, 0.7 if c.isalpha() and c < "\u1100" else 1.0) for c in text)
+
+
 def _width(text: str) -> float:
-    return FONT * sum(WIDTHS.get(c, 0.7 if c.isalpha() and c < "\u1100" else 1.0) for c in text)
+    return FONT * ems(text)
 
 
 def _short(text: str, width: float) -> str:

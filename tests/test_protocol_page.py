@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+from printed import needs_poppler, overprinted, shown_beyond
+from sheets import long_words, two_way
 from strategies import chain, many_intervals, regression, rule_trees
 
 from mbndt.emitters import emit
@@ -277,11 +280,24 @@ def test_questions_come_in_the_order_of_the_steps_and_go_by_keyboard_alone(view)
     "feature, text, message",
     [
         ("lactate", "31", "31 is outside the plausible range, 0.1 to 30. Check it."),
-        ("lactate", "1,5", "Write the decimal sign as a point, and no sign between thousands."),
+        ("lactate", "1,234", "“1,234” can be 1.234 or 1234. Write 1,2340 or 1234."),
+        ("lactate", "-1,234", "“-1,234” can be -1.234 or -1234. Write -1,2340 or -1234."),
+        ("lactate", "2.000", "“2.000” can be 2 or 2000. Write 2 or 2000."),
+        ("lactate", "1,234.5", "Write no sign between thousands."),
+        ("lactate", "1.234,5", "Write no sign between thousands."),
+        ("lactate", "1,234,567", "Write no sign between thousands."),
+        ("lactate", "31,5", "31,5 is outside the plausible range, 0.1 to 30. Check it."),
+        ("lactate", "1.234.567", "“1.234.567” is no number."),
+        ("lactate", "١٫٥", "Write the digits as 0 to 9."),
+        ("lactate", "२.५", "Write the digits as 0 to 9."),
+        ("lactate", "1'5", "“1'5” is no number."),
+        ("lactate", "1 5", "“1 5” is no number."),
         ("lactate", "high", "“high” is no number."),
         ("lactate", "0x10", "“0x10” is no number."),
         ("lactate", "-", "“-” is no number."),
         ("rr", "20.5", "“20.5” is no whole number."),
+        ("rr", "20,5", "“20,5” is no whole number."),
+        ("rr", "1,234", "“1,234” is no whole number. If it is 1234, write that."),
         ("rr", "-4", "-4 is outside the plausible range, 4 to 60. Check it."),
         ("rr", "9223372036854775808", "9223372036854775808 is too large a number."),
     ],
@@ -303,6 +319,92 @@ def test_a_text_that_means_no_plausible_value_is_refused(view, feature, text, me
     box.fill("9")
     assert field.get_by_role("alert").inner_text() == ""
     assert box.get_attribute("aria-invalid") == "false"
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("2,15", "read as 2.15"), ("2.15", "read as 2.15"), ("+2,5", "read as 2.5"),
+    (",5", "read as 0.5"), ("5,", "read as 5"), ("0,234", "read as 0.234"),
+    ("1,2340", "read as 1.234, between 1 and 2"), ("1.234", "read as 1.234, between 1 and 2"),
+    ("0.1000000000000000055", "read as 0.1"), ("1,5e1", "read as 15"), ("020", "read as 20"),
+])  # fmt: skip
+def test_a_decimal_comma_is_read_and_what_was_understood_is_shown(view, text, said):
+    page = view(kept("mixed"), MIXED_SHEET)
+    field = asked(page)
+    box = field.get_by_role("textbox")
+    shown = field.locator("[id$=-read]")
+    assert shown.get_attribute("id") in box.get_attribute("aria-describedby")
+    box.fill(text)
+    box.press("Tab")
+    assert shown.inner_text() == said
+    assert page.locator("#field-1-error").inner_text() == ""
+    page.locator("fieldset:visible").first.get_by_label("not measured").check()
+    assert shown.inner_text() == ""
+
+
+READ = """
+texts => texts.map(text => {
+  const field = document.getElementById("field-0");
+  const input = field.querySelector("input[type=text]");
+  input.value = text;
+  input.form.dispatchEvent(new Event("change", { bubbles: true }));
+  return ["read", "error"].map(end => document.getElementById(`field-0-${end}`).textContent);
+})
+"""
+SIGN, POWER = "[+-]?", "(?:e[+-]?[0-9]+)?"
+
+
+def meanings(text):
+    """Return every number that a text means anywhere, by a decimal sign and one of thousands."""
+    found = set()
+    text = text.replace("\u2212", "-")
+    for mark, between in (".,", ",."):
+        grouped = rf"[1-9][0-9]{{0,2}}(?:\{between}[0-9]{{3}})+"
+        rest = rf"(?:\{mark}[0-9]*)?{POWER}"
+        for whole in (grouped, "[0-9]+"):
+            if re.fullmatch(f"{SIGN}{whole}{rest}", text, re.I):
+                found.add(float(text.replace(between, "").replace(mark, ".")))
+        if re.fullmatch(rf"{SIGN}\{mark}[0-9]+{POWER}", text, re.I):
+            found.add(float(text.replace(mark, ".")))
+    return found
+
+
+DIGITS = st.text(st.sampled_from("0123456789"), max_size=4)
+ODD = st.text(st.sampled_from("0123456789.,.,-+−eE '’·٫٬،１१٣०\u00a0\u202f_x½²∞"), max_size=9)
+PARTS = st.lists(DIGITS | st.sampled_from(["000", "500", "234"]), min_size=1, max_size=3)
+MARKED = st.builds(
+    lambda sign, parts, mark: sign + mark.join(parts),
+    st.sampled_from(["", "-", "+", "−"]), PARTS, st.sampled_from(",."),
+)  # fmt: skip
+
+
+def test_an_odd_number_is_read_rightly_or_refused_and_never_as_another(view):
+    page = view(two_way(Feature("x", FeatureType.FLOAT64), 2.0))
+    seen = [0, 0]
+
+    @settings(max_examples=20, phases=DRAWN)
+    @given(st.lists(MARKED | ODD, min_size=40, max_size=60))
+    def holds(texts):
+        for text, (read, error) in zip(texts, page.evaluate(READ, texts), strict=True):
+            known = meanings(text.strip())
+            assert (read == "") == (error != "") or not text.strip(), text
+            if read:
+                number = float(re.match(r"read as ([^,]+)", read)[1])
+                # A point is how the sheet itself writes: it stands, but for what ends on .000.
+                sheets = {float(text)} if re.fullmatch(r"\s*[+-]?[0-9]+\.[0-9]{3}\s*", text) else {}
+                assert {number} == (sheets or known), text
+                assert not re.fullmatch(r"[+-]?[1-9][0-9]{0,2}\.000", text)
+            seen[read != ""] += 1
+
+    holds()
+    assert min(seen) > 100
+
+
+def test_the_page_is_set_in_the_font_that_it_carries(view):
+    pytest.importorskip("fontpkg_arimo")
+    page = view(kept("mixed"), MIXED_SHEET)
+    page.evaluate("document.fonts.ready")
+    faces = page.evaluate("[...document.fonts].map(({ family, status }) => [family, status])")
+    assert faces == [["mbndt Sans", "loaded"]] * 3
 
 
 @pytest.mark.parametrize(
@@ -481,6 +583,23 @@ def test_large_sheets_break_between_steps_and_rows(view, paper):
         (text,) = [text for text in texts if re.search(rf"Step {number}: \w+\?", text)]
         assert re.search(rf"go to step {number + 1}\b", text)
         assert f"R{number - 1}: " in text
+
+
+@needs_poppler
+def test_no_long_word_lies_on_another_in_print(view):
+    @settings(max_examples=25, phases=DRAWN)
+    @given(st.text(st.sampled_from("aiWM%éЖ漢"), min_size=1, max_size=70))
+    @example("Pneumonoultramicroscopicsi")
+    def holds(word):
+        rules, sheet = long_words(word)
+        for stated in (None, sheet):
+            page = view(rules, stated)
+            page.emulate_media(media="print", color_scheme="light")
+            content = page.pdf(format="A4")
+            assert overprinted(content) == []
+            assert shown_beyond(content, 210) == []
+
+    holds()
 
 
 @pytest.mark.parametrize("tree", ["chain of 50", "mixed", "breast mass"])
