@@ -27,6 +27,7 @@ def kept(name):
 
 def needs_weasyprint():
     pytest.importorskip("weasyprint", reason="no WeasyPrint", exc_type=(ImportError, OSError))
+    pytest.importorskip("fontpkg_arimo", reason="no fontpkg-arimo")
     return pytest.importorskip("pypdf")
 
 
