@@ -12,10 +12,10 @@ test: .venv/installed
 	$(BIN)/pytest -q -n 2
 
 # What reads, learns, renders and answers, on the lowest releases that pyproject.toml allows.
-LOWEST = checkpoint estimator extras interpreter onnx python report schema sklearn_trees sql table
+LOWEST = checkpoint estimator extras onnx report schema sql table
 
 lowest: build/lowest/installed
-	PYTHONPATH=. build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/test_%.py)
+	PYTHONPATH=$(CURDIR) build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/test_%.py)
 
 build/lowest/installed: pyproject.toml constraints.txt .ci/lowest.py
 	$(PYTHON) -m venv --clear build/lowest
