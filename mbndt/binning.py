@@ -125,7 +125,7 @@ def fit_axes(
         used = any(feature in tree.used for tree in rules)
         axis: Axis
         if feature.type.numeric:
-            axis = NumberAxis(feature, _cuts(feature, column, kept))
+            axis = NumberAxis(feature, _cuts(feature, column, weights, kept))
         else:
             axis = _set_axis(feature, column, outcome, weights, every=used)
         if used or len(np.unique(axis.bins(column))) > 1:
@@ -133,13 +133,17 @@ def fit_axes(
     return tuple(found)
 
 
-def _cuts(feature: Feature, column: Column, kept: Iterable[Threshold]) -> tuple[Threshold, ...]:
+def _cuts(
+    feature: Feature, column: Column, weights: Floats, kept: Iterable[Threshold]
+) -> tuple[Threshold, ...]:
     whole = feature.type == FeatureType.INTEGER
-    ordered = np.sort(column.values[~column.missing])
-    values = np.unique(ordered)
+    present = column.values[~column.missing]
+    values = np.unique(present)
     if len(values) > MOST_BINS:
-        ranks = np.linspace(0, len(ordered) - 1, MOST_BINS + 1)[1:-1].astype(np.intp)
-        upper = np.unique(np.searchsorted(values, ordered[ranks], side="left"))
+        level = np.searchsorted(values, present)
+        reached = np.cumsum(np.bincount(level, weights[~column.missing], len(values)))
+        ranks = np.floor(np.linspace(0, max(0.0, reached[-1] - 1), MOST_BINS + 1)[1:-1])
+        upper = np.unique(np.searchsorted(reached, ranks, side="right"))
     else:
         upper = np.arange(len(values))
     listed = values.tolist()
@@ -171,14 +175,13 @@ def _set_axis(
     """Return the axis of a set feature; with `every`, no category is too rare for its own bin."""
     size = len(feature.categories) or 2
     code = np.where(column.missing, size, np.where(column.values < 0, size, column.values))
-    rows = np.bincount(code, minlength=size + 1)[:size]
     weight = np.bincount(code, weights, size + 1)[:size]
     overall = np.average(outcome, axis=0, weights=weights)
     totals = np.stack([np.bincount(code, weights * y, size + 1)[:size] for y in outcome.T], axis=1)
     means = (totals + SMOOTHING * overall) / (weight + SMOOTHING)[:, None]
     score = _first_component(means - overall, weight)
-    rare = min(RARE, max(1, len(code) // ROWS_OF_ONE))
-    common = rows >= max(rare, np.sort(rows)[::-1][min(size, MOST_BINS) - 1])
+    rare = min(RARE, max(1, weights.sum() // ROWS_OF_ONE))
+    common = weight >= max(rare, np.sort(weight)[::-1][min(size, MOST_BINS) - 1])
     common |= every
     if feature.type == FeatureType.BOOLEAN:
         place = np.argsort(np.argsort(score, kind="stable"))

@@ -39,7 +39,7 @@ def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
     leaf = problem.goal.best(rows)
     if depth == 0 or problem.goal.losses(leaf, rows).sum() <= problem.penalty:
         return leaf
-    plain = depth == 1 or len(rows) < FEWEST_AHEAD
+    plain = depth == 1 or problem.weights[rows].sum() < FEWEST_AHEAD
     cut = (least_impurity if plain else split)(problem, rows)
     if cut is None:
         return leaf

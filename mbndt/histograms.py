@@ -6,13 +6,13 @@ nanosecond a cell. A compiled kernel of our own would gain little.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mbndt.problem import Floats, Indices, Problem
+from mbndt.problem import Floats, Indices, Problem, Tree
 
 CHUNK = 4_000_000  # cells that are summed at a time, for memory's sake
 
@@ -20,23 +20,25 @@ CHUNK = 4_000_000  # cells that are summed at a time, for memory's sake
 @dataclass(frozen=True)
 class BinSums:
     """Sums of K numbers over rows, by bin: `prefix` [K, F, W+1] of the bins that rows have on each
-    axis, in order; `missing` [K, F]; `counts` [S] rows in all bins, axis after axis from `starts`.
+    axis, in order; `missing` [K, F]; `counts` [S] of the `rows` [m] in all bins, axis after axis
+    from `starts`.
     """
 
-    counts: npt.NDArray[np.int64]
+    problem: Problem
+    rows: Indices
+    counts: Floats
     starts: Indices
     prefix: Floats
     missing: Floats
-    fewest: int
 
     @classmethod
     def of(cls, problem: Problem, rows: Indices, numbers: Floats) -> BinSums:
         """Sum numbers [m, K] of rows [m]."""
         sizes = np.array(problem.sizes, np.intp)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        with_one = np.column_stack([numbers, np.ones(len(rows))])
+        with_one = np.column_stack([numbers, problem.weights[rows]])
         table = _histogram(problem, rows, with_one, starts)
-        counts = table[:, -1].astype(np.int64)
+        counts = table[:, -1]
         axis = np.repeat(np.arange(len(sizes)), sizes)
         ordinary = np.ones(len(axis), np.bool_)
         ordinary[starts[1:] - 1] = False
@@ -47,9 +49,9 @@ class BinSums:
         prefix[:, axis[here], rank + 1] = table[here, :-1].T
         np.cumsum(prefix, axis=2, out=prefix)
         missing = table[starts[1:] - 1, :-1].T
-        return cls(counts, starts, prefix, missing, problem.fewest)
+        return cls(problem, rows, counts, starts, prefix, missing)
 
-    def bin_counts(self, axis: int) -> npt.NDArray[np.int64]:
+    def bin_counts(self, axis: int) -> Floats:
         """Return the rows in each bin of an axis, the missing ones last."""
         return self.counts[self.starts[axis] : self.starts[axis + 1]]
 
@@ -70,21 +72,22 @@ class BinSums:
         found[:, 0] = 0
         return np.maximum.accumulate(found, axis=1)
 
-    def table(self, axis: int, pieces: list[tuple[int, int, int]]) -> Indices:
+    def table(
+        self, axis: int, pieces: list[tuple[int, int, int]], choices: Sequence[Tree] = ()
+    ) -> Indices:
         """Return the choice of each bin of an axis, [size], of pieces (start, end, choice) over the
-        bins that rows have.
+        bins that rows have; `choices` are what they lead to, where that is settled.
 
         A piece of too few rows joins its larger neighbour. Bins without rows are shared by halves
         between their neighbours; the missing bin goes where most rows go.
         """
         counts = self.bin_counts(axis)
         at = np.flatnonzero(counts[:-1])
-        rows = np.concatenate([[0], np.cumsum(counts[at])])
         # The positions of axes with fewer bins than the widest go on past their last.
         pieces = [(min(start, len(at)), min(end, len(at)), choice) for start, end, choice in pieces]
         to = np.empty(len(counts), np.intp)
         low = 0
-        for _, end, choice in self._roomy(pieces, rows):
+        for _, end, choice in self._roomy(axis, pieces, at, choices):
             high = (at[end - 1] + at[end] + 1) // 2 if 0 < end < len(at) else len(counts) - 1
             to[low:high] = choice
             low = high
@@ -92,14 +95,21 @@ class BinSums:
         return to
 
     def _roomy(
-        self, pieces: list[tuple[int, int, int]], rows: npt.NDArray[np.int64]
+        self, axis: int, pieces: list[tuple[int, int, int]], at: Indices, choices: Sequence[Tree]
     ) -> list[tuple[int, int, int]]:
-        """Return pieces of enough rows, where `rows` [w+1] run over the bins that rows have."""
+        """Return pieces of enough rows for their choices, over the bins `at` [w] that have rows."""
         pieces = list(pieces)
+        counts = np.append(0.0, np.cumsum(self.bin_counts(axis)[at]))
+        own = self._own_counts(axis, at) if len(choices) else None
         while len(pieces) > 1:
-            sizes = [int(rows[end] - rows[start]) for start, end, _ in pieces]
-            i = int(np.argmin(sizes))
-            if sizes[i] >= self.fewest:
+            sizes = [float(counts[end] - counts[start]) for start, end, _ in pieces]
+            room = [
+                self.problem.room(choices[choice] if own is not None else 0, size,
+                                  None if own is None else own[end] - own[start])
+                for size, (start, end, choice) in zip(sizes, pieces, strict=True)
+            ]  # fmt: skip
+            i = int(np.argmin(room))
+            if room[i] >= 1:
                 break
             near = [k for k in (i - 1, i + 1) if 0 <= k < len(pieces)]
             j = max(near, key=sizes.__getitem__)
@@ -107,9 +117,19 @@ class BinSums:
             pieces[first : last + 1] = [(pieces[first][0], pieces[last][1], pieces[j][2])]
         return pieces
 
+    def _own_counts(self, axis: int, at: Indices) -> Floats | None:
+        """Return the rows of each class up to each of some bins `at` [w], [w+1, C]."""
+        own = self.problem.own
+        if own is None:
+            return None
+        bins = self.problem.bins[axis, self.rows]
+        size = self.problem.sizes[axis]
+        table = np.stack([np.bincount(bins, each, size) for each in own[self.rows].T], axis=1)
+        return np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(table[at], axis=0)])
+
     def lonely(self, axis: int) -> bool:
         """Tell whether the missing rows of an axis are too few for a child of their own."""
-        return bool(self.bin_counts(axis)[-1] < self.fewest)
+        return bool(self.bin_counts(axis)[-1] < self.problem.fewest)
 
     def gap(self, axis: int) -> Indices:
         """Return how far each bin that has rows lies from the one before, [w+1]; 0 at the ends."""

@@ -124,6 +124,9 @@ Goal = Classes | Numbers
 class Problem:
     """What is to be made small: a `goal` over rows with `bins` [F, n] on axes of `sizes` [F], the
     `penalty` of an interval, the bounds of the tree, and the `fewest` rows of an interval of it.
+
+    `counts` [n] is how many rows each row counts for (None: one). `own` [n, C] counts it for its
+    own class, and a leaf that answers class c needs `least[c]` such; None where any leaf will do.
     """
 
     bins: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -133,6 +136,14 @@ class Problem:
     branching: int
     depth: int
     fewest: int = 1
+    counts: Floats | None = None
+    own: Floats | None = None
+    least: tuple[int, ...] = ()
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Return how many rows each row counts for, [n]."""
+        return np.ones(self.bins.shape[1]) if self.counts is None else self.counts
 
     @property
     def rows(self) -> Indices:
@@ -145,7 +156,20 @@ class Problem:
 
     def take(self, rows: Indices, depth: int) -> Problem:
         """Return the problem of some of the rows, with another depth."""
-        return replace(self, bins=self.bins[:, rows], goal=self.goal.take(rows), depth=depth)
+        return replace(
+            self, bins=self.bins[:, rows], goal=self.goal.take(rows), depth=depth,
+            counts=None if self.counts is None else self.counts[rows],
+            own=None if self.own is None else self.own[rows],
+        )  # fmt: skip
+
+    def room(self, tree: Tree, count: float, own: Floats | None) -> float:
+        """Return how far rows that count so much, `own` [C] by class, reach for a tree to stand over
+        them, from 1 on.
+        """
+        room = count / self.fewest
+        if own is None or isinstance(tree, Cut) or not self.least:
+            return room
+        return min(room, float(own[int(tree)]) / self.least[int(tree)])
 
     def branch(self, cut: Cut, rows: Indices) -> Indices:
         """Return the child that each of rows [m] goes to, [m]."""
@@ -181,8 +205,11 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     if not isinstance(tree, Cut):
         return tree
     branch = problem.branch(tree, rows)
-    counts = np.bincount(branch)
-    alive = np.flatnonzero(counts >= min(problem.fewest, counts.max()))
+    room = np.array([
+        problem.room(child, *_counted(problem, rows[branch == i]))
+        for i, child in enumerate(tree.children)
+    ])  # fmt: skip
+    alive = np.flatnonzero(room >= min(1.0, room.max()))
     children: list[Tree] = [
         merged(problem, tree.children[i], rows[branch == i]) for i in alive.tolist()
     ]
@@ -194,6 +221,11 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     place = np.full(len(tree.children), -1)
     place[alive] = first
     return cut_of(tree.axis, _filled(place[tree.to]), children)
+
+
+def _counted(problem: Problem, rows: Indices) -> tuple[float, Floats | None]:
+    own = None if problem.own is None else problem.own[rows].sum(0)
+    return float(problem.weights[rows].sum()), own
 
 
 def _filled(to: Indices) -> Indices:

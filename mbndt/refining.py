@@ -15,6 +15,7 @@ import numpy as np
 from mbndt.binning import Axis, bin_table, bins_of, fit_axes
 from mbndt.encoding import typed_columns
 from mbndt.errors import DataError
+from mbndt.evidence import Evidence
 from mbndt.growing import best_ahead, grow_among, least_impurity, regrow
 from mbndt.problem import Cut, Floats, Indices, Problem, Tree, merged
 from mbndt.provenance import trained_on
@@ -52,16 +53,18 @@ def refine(
     axes = fit_axes(rows.features, rows.typed, outcome, rows.weights, starts if exact else ())
     bins = bins_of(axes, rows.typed, rows.rows)
     view = None
-    if settings.smooths(rows.rows):
+    if settings.smooths(rows.count):
         view = out_of_bag(bins, outcome, rows.weights, settings.seed)
-    if view is not None:
-        outcome = blended(outcome, view, settings.smoothing)
-    price = settings.price(rows.rows, None if view is None else rows.noise(view))
-    sizes = tuple(axis.size for axis in axes)
+    smooth = outcome if view is None else blended(outcome, view, settings.smoothing)
+    noise = None if view is None else rows.noise(view)
+    classes = rows.class_counts()
     problem = Problem(
-        bins, sizes, rows.goal(outcome), price, settings.branching,
+        bins, tuple(axis.size for axis in axes), rows.goal(smooth),
+        settings.price(rows.count, noise, rows.imbalance()), settings.branching,
         max([settings.depth, *(rules.depth for rules in starts if exact)]),
-        settings.fewest(rows.rows),
+        settings.fewest(rows.count), rows.weights,
+        None if classes is None else outcome * rows.weights[:, None],
+        () if classes is None else tuple(map(settings.least, classes.tolist())),
     )  # fmt: skip
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
@@ -70,11 +73,14 @@ def refine(
     trees = [improve(problem, tree) for tree in trees]
     after = tuple(problem.objective(tree, problem.rows) for tree in trees)
     # A small leaf of given rules may stay, as to join it to another could cost more.
-    whole = replace(problem, fewest=1) if exact else problem
+    whole = replace(problem, fewest=1, least=()) if exact else problem
     best = merged(whole, trees[int(np.argmin(after))], problem.rows)
-    if settings.regrow and SMOOTHED_ROWS < rows.rows <= REGROWN_ROWS:
+    if settings.regrow and SMOOTHED_ROWS < rows.count and rows.rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
         best = merged(whole, improve(problem, best), problem.rows)
+    if not exact and settings.penalty is None:
+        best = Evidence(problem, axes, outcome, view).borne_out(best, problem.rows)
+        best = merged(problem, best, problem.rows)
     if isinstance(best, Cut):
         root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
     else:  # no split tells anything, so the most common class is the answer

@@ -145,7 +145,7 @@ def _choice_cuts(
 
     def make(axis: int, k: int) -> Tree:
         pieces = _choices_back(prefix[:, axis], [r[axis] for r in reached[: k + 1]], sums.gap(axis))
-        to = sums.table(axis, pieces)
+        to = sums.table(axis, pieces, choices)
         if sums.bin_counts(axis)[-1]:
             used = np.isin(np.arange(among), to[:-1])
             alone = np.inf if sums.lonely(axis) else problem.penalty

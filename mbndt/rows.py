@@ -1,4 +1,15 @@
-"""Training rows: what learning sees, and how it weighs and sums them up in leaves."""
+"""Training rows: what learning sees, and how it weighs and sums them up in leaves.
+
+Weights count rows. Whole-number weights are repeats: a row of weight 3 is learned from as three
+equal rows are, but for a factor common to all weights, which adds nothing. Other weights tell
+proportions alone, so a factor changes nothing either; together they count for Kish's effective
+number of rows, (sum of w)^2 / sum of w^2, which is never more than there are. Weights that are
+whole by chance, such as a survey's, say more than they know: divided by their mean they don't.
+
+Rows and their repeats part ways where rows are drawn: networks' batches and early stopping, their
+encoder, the forest's bootstrap, whose out-of-bag view of a repeat has seen its copies, and held-out
+rows. Leaves record rows as they stand in the table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +23,7 @@ import numpy.typing as npt
 
 from mbndt.errors import DataError
 from mbndt.problem import Classes, Floats, Goal, Indices, Numbers
-from mbndt.rules import Feature, Leaf, Target
+from mbndt.rules import INT64_MAX, Feature, Leaf, Target
 from mbndt.schema import Labels, Values, read_weights
 from mbndt.table import Column, Table
 
@@ -22,7 +33,7 @@ LEAST_WEIGHT = 1e-9
 @dataclass(frozen=True)
 class Rows:
     """Training rows: typed columns of `features`, what they should lead to, and the rows'
-    `weights` [n], all above zero. `balanced` says that classes weigh equally.
+    `weights` [n], all above zero, as counts of rows. `balanced` says that classes weigh equally.
     """
 
     features: tuple[Feature, ...]
@@ -35,6 +46,11 @@ class Rows:
     def rows(self) -> int:
         """Return the number of rows."""
         return len(self.weights)
+
+    @property
+    def count(self) -> float:
+        """Return how many rows the weights count for."""
+        return float(self.weights.sum())
 
     @property
     def codes(self) -> npt.NDArray[np.int64] | None:
@@ -89,11 +105,25 @@ class Rows:
         return float(np.average(1 - (share**2).sum(1), weights=weights))
 
     def goal(self, outcome: Floats) -> Goal:
-        """Return the goal of (smoothed) outcomes, weighted to a mean weight of 1."""
-        weights = self.weights / self.weights.mean()
+        """Return the goal of (smoothed) outcomes."""
         if isinstance(self.outcome, Labels):
-            return Classes(outcome * self.class_weights() * weights[:, None])
-        return Numbers(outcome[:, 0], weights)
+            return Classes(outcome * self.class_weights() * self.weights[:, None])
+        return Numbers(outcome[:, 0], self.weights)
+
+    def class_counts(self) -> Floats | None:
+        """Return how many rows there are of each class, [C]; None for a regression."""
+        if self.codes is None:
+            return None
+        return np.bincount(self.codes, self.weights, len(self.target.classes))
+
+    def imbalance(self) -> float:
+        """Return how many rows of the data are worth one of balanced data: rows beside Kish's
+        effective rows, as a row of a light class weighs as many of the others.
+        """
+        counts = self.class_counts()
+        if counts is None:
+            return 1.0
+        return float(counts @ self.class_weights() ** 2 / self.count)
 
     def numbers(self) -> Floats:
         """Return the rows' outcomes as one number each, [n]: class indices, or values."""
@@ -159,13 +189,20 @@ def row_weights(table: Table, weights: Any) -> Floats | None:
 
 
 def unit_weights(rows: int, weights: Floats | None) -> Floats:
-    """Return weights [n] on the scale of the greatest, so that their sums stay in range; a row that
-    weighs next to nothing beside it weighs nothing.
+    """Return weights [n] as counts of rows (see above); a row that weighs next to nothing beside
+    the greatest weighs nothing.
     """
     if weights is None:
         return np.ones(rows)
-    scaled = weights / weights.max(initial=0.0) if weights.any() else weights
-    return np.where(scaled < LEAST_WEIGHT, 0.0, scaled)
+    if not weights.any():
+        return weights
+    scaled = weights / weights.max()
+    scaled[scaled < LEAST_WEIGHT] = 0.0
+    kept = weights[scaled > 0]
+    if np.all(kept == np.floor(kept)) and kept.max() <= INT64_MAX:
+        found = np.where(scaled > 0, weights, 0.0)
+        return np.asarray(found / np.gcd.reduce(kept.astype(np.int64)))
+    return np.asarray(scaled * (scaled.sum() / (scaled**2).sum()))
 
 
 def _check_rows(name: str, values: Any, table: Table) -> None:

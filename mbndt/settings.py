@@ -36,6 +36,8 @@ SMOOTHED_ROWS = 10_000
 # Out of so many rows one may stand alone in an interval; never are more than FEWEST asked.
 ROWS_OF_ONE = 30
 FEWEST = 3
+# As many rows of a class suffer one of them alone to be a leaf's.
+ROWS_OF_CLASS = 5
 # None stands for a rule of their own.
 OPTIONAL = ("sample", "penalty")
 
@@ -113,26 +115,32 @@ class Settings:
         if self.restarts == 0 and not (self.refine and self.greedy):
             raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
 
-    def smooths(self, rows: int) -> bool:
+    def smooths(self, rows: float) -> bool:
         """Tell whether the labels of so many training rows are smoothed: one is noise to a few
         rows, and no longer to many.
         """
         return self.smoothing > 0 and rows <= SMOOTHED_ROWS
 
-    def fewest(self, rows: int) -> int:
+    def fewest(self, rows: float) -> int:
         """Return the rows that an interval must have at least, out of so many training rows."""
-        return min(FEWEST, max(1, rows // ROWS_OF_ONE))
+        return min(FEWEST, max(1, int(rows // ROWS_OF_ONE)))
 
-    def price(self, rows: int, noise: float | None) -> float:
+    def least(self, rows: float) -> int:
+        """Return the rows of a class that a leaf with this answer must have, out of so many."""
+        return min(FEWEST, max(1, int(rows // ROWS_OF_CLASS)))
+
+    def price(self, rows: float, noise: float | None, imbalance: float = 1.0) -> float:
         """Return the penalty of an interval for so many training rows whose labels are so noisy:
-        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known.
+        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known; where
+        a row of a light class weighs as many others, it takes as many to be sure of.
         """
         if self.penalty is not None:
             price = self.penalty
         elif noise is not None:
-            price = max(LEAST_PENALTY, NOISE_PENALTY * noise, PENALTY_SHARE * rows)
+            own = max(LEAST_PENALTY, NOISE_PENALTY * noise)
+            price = max(own * imbalance, PENALTY_SHARE * rows)
         else:
-            price = max(PENALTY, PENALTY_SHARE * rows)
+            price = max(PENALTY * imbalance, PENALTY_SHARE * rows)
         return price * self.thrift
 
 
