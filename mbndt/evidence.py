@@ -32,6 +32,7 @@ from mbndt.problem import Cut, Floats, Indices, Problem, Tree
 
 # Shares of splits that may stand on chance, by test; together 1 in 20.
 BY_CUT, BY_TREE, BY_VIEW = 0.02, 0.01, 0.02
+SKEWED_ROWS = 10  # for each unit of squared skewness
 
 
 @dataclass(frozen=True)
@@ -85,38 +86,54 @@ class Evidence:
     def by_cut(self, rows: Indices) -> float:
         """Return the p-value of the best cut of all axes."""
         sums = BinSums.of(self.problem, rows, self._numbers[rows])
-        total = self._numbers[rows].sum(0)
-        found = np.sort([self._of_axis(sums, axis, total) for axis in range(len(self.axes))])
+        total, fewest = self._numbers[rows].sum(0), self._fewest(rows)
+        found = np.sort([self._of_axis(sums, i, total, fewest) for i in range(len(self.axes))])
         return float(np.min(found * len(found) / np.arange(1, len(found) + 1), initial=1.0))
 
-    def _of_axis(self, sums: BinSums, axis: int, total: Floats) -> float:
+    def _fewest(self, rows: Indices) -> float:
+        """Return the rows on each side of a cut: more where values are skewed, as the mean of a few
+        is then far from normal.
+        """
+        if self._classes:
+            return self.problem.fewest
+        weight, first, _ = self._numbers[rows].T
+        centred = first / weight - first.sum() / weight.sum()
+        square = float(np.average(centred**2, weights=weight))
+        cube = float(np.average(centred**3, weights=weight))
+        return max(self.problem.fewest, SKEWED_ROWS * cube**2 / square**3 if square > 0 else 0.0)
+
+    def _of_axis(self, sums: BinSums, axis: int, total: Floats, fewest: float) -> float:
         prefix, missing = sums.prefix[:, axis], sums.missing[:, axis]
         bins = int(np.count_nonzero(sums.bin_counts(axis)[:-1]))
         kind = self.axes[axis]
         if isinstance(kind, SetAxis) and bins + bool(self._mass(missing)) > 2:
             levels = np.column_stack([np.diff(prefix[:, : bins + 1]), missing])
             levels = levels[:, self._mass(levels) > 0]
-            alone = self._parted(levels, total) * levels.shape[1]
-            return float(min(1.0, 2 * min(self._table(levels), alone.min())))
+            alone = self._parted(levels, total, fewest).min(initial=1.0) * levels.shape[1]
+            return float(min(1.0, 2 * min(self._table(levels), alone)))
         below = np.column_stack([prefix[:, 1:bins], missing])
-        mass, fewest = self._mass(below), self.problem.fewest
-        below = below[:, (mass >= fewest) & (self._mass(total) - mass >= fewest)]
-        if not below.shape[1]:
-            return 1.0
-        return float(min(1.0, self._best_of_all(self._parted(below, total), total)))
+        p = self._parted(below, total, fewest)
+        reach = float(self._mass(total)) / fewest
+        return min(1.0, self._best_of_all(p, reach)) if len(p) else 1.0
 
-    def _best_of_all(self, p: Floats, total: Floats) -> float:
-        """Return the p-value of the best of cuts with p-values [m], as neighbours are alike."""
+    def _best_of_all(self, p: Floats, reach: float) -> float:
+        """Return the p-value of the best of cuts with p-values [m], as neighbours are alike; `reach`
+        is how much larger all rows are than the least side of a cut.
+        """
         least = float(p.min())
         square = float(ndtri(max(least, 1e-300) / 2)) ** 2
-        range_ = 2 * math.log(max(2.0, float(self._mass(total)) / self.problem.fewest))
+        range_ = 2 * math.log(max(2.0, reach))
         return least * min(len(p), 2 + max(0.0, square - 1) / 2 * range_)
 
     def _mass(self, sums: Floats) -> Floats:
         return np.asarray(sums.sum(0) if self._classes else sums[0])
 
-    def _parted(self, part: Floats, total: Floats) -> Floats:
-        """Return the p-value of parting sums [K, m] from the rest of the total [K], [m]."""
+    def _parted(self, part: Floats, total: Floats, fewest: float) -> Floats:
+        """Return the p-values of parting sums [K, m] from the rest of the total [K], where both
+        sides have rows enough.
+        """
+        mass = self._mass(part)
+        part = part[:, (mass >= fewest) & (self._mass(total) - mass >= fewest)]
         return self._told(np.stack([part, total[:, None] - part], axis=2), total)
 
     def _told(self, parts: Floats, total: Floats) -> Floats:

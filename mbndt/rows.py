@@ -28,6 +28,7 @@ from mbndt.schema import Labels, Values, read_weights
 from mbndt.table import Column, Table
 
 LEAST_WEIGHT = 1e-9
+GRID = 2.0**-24  # of class weights
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,9 @@ class Rows:
     def goal(self, outcome: Floats) -> Goal:
         """Return the goal of (smoothed) outcomes."""
         if isinstance(self.outcome, Labels):
-            return Classes(outcome * self.class_weights() * self.weights[:, None])
+            # On a grid, so that sums are exact: of rows in any order, and of repeats.
+            each = np.round(self.class_weights() / GRID) * GRID
+            return Classes(outcome * each * self.weights[:, None])
         return Numbers(outcome[:, 0], self.weights)
 
     def class_counts(self) -> Floats | None:
