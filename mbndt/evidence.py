@@ -60,11 +60,9 @@ class Evidence:
         return replace(tree, children=children)
 
     def _more_than_chance(self, tree: Tree, rows: Indices) -> bool:
-        return (
-            self.by_cut(rows) <= BY_CUT
-            or self.by_tree(tree, rows) <= BY_TREE
-            or self.by_view(rows) <= BY_VIEW
-        )
+        if self.by_cut(rows) <= BY_CUT or self.by_view(rows) <= BY_VIEW:
+            return True
+        return bool(self.by_tree(tree, rows) <= BY_TREE)
 
     @cached_property
     def _classes(self) -> bool:
@@ -95,7 +93,7 @@ class Evidence:
         is then far from normal.
         """
         if self._classes:
-            return self.problem.fewest
+            return float(self.problem.fewest)
         weight, first, _ = self._numbers[rows].T
         centred = first / weight - first.sum() / weight.sum()
         square = float(np.average(centred**2, weights=weight))
@@ -117,8 +115,8 @@ class Evidence:
         return min(1.0, self._best_of_all(p, reach)) if len(p) else 1.0
 
     def _best_of_all(self, p: Floats, reach: float) -> float:
-        """Return the p-value of the best of cuts with p-values [m], as neighbours are alike; `reach`
-        is how much larger all rows are than the least side of a cut.
+        """Return the p-value of the best of cuts with p-values [m], neighbours being alike;
+        `reach` is how much larger all rows are than the least side of a cut.
         """
         least = float(p.min())
         square = float(ndtri(max(least, 1e-300) / 2)) ** 2
@@ -167,9 +165,7 @@ class Evidence:
         statistic = n * ((table**2 / mass).sum(1) / total).sum() - n
         mean = (len(mass) - 1) * (len(total) - 1) * n / (n - 1)
         (free, bent), (free_, bent_) = _moments(mass, n), _moments(total, n)
-        variance = (
-            2 * n / (n - 3) * (free - bent) * (free_ - bent_) + n**2 / (n - 1) * bent * bent_
-        )
+        variance = 2 * n / (n - 3) * (free - bent) * (free_ - bent_) + n**2 / (n - 1) * bent * bent_
         if not variance > 0:
             return 1.0
         return float(gammaincc(mean**2 / variance, statistic * mean / variance))

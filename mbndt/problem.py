@@ -163,8 +163,8 @@ class Problem:
         )  # fmt: skip
 
     def room(self, tree: Tree, count: float, own: Floats | None) -> float:
-        """Return how far rows that count so much, `own` [C] by class, reach for a tree to stand over
-        them, from 1 on.
+        """Return whether rows that count so much, `own` [C] by class, are enough for a tree to
+        stand over them: from 1 on.
         """
         room = count / self.fewest
         if own is None or isinstance(tree, Cut) or not self.least:
@@ -205,14 +205,18 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     if not isinstance(tree, Cut):
         return tree
     branch = problem.branch(tree, rows)
-    room = np.array([
-        problem.room(child, *_counted(problem, rows[branch == i]))
-        for i, child in enumerate(tree.children)
-    ])  # fmt: skip
-    alive = np.flatnonzero(room >= min(1.0, room.max()))
-    children: list[Tree] = [
-        merged(problem, tree.children[i], rows[branch == i]) for i in alive.tolist()
+    reached = [rows[branch == i] for i in range(len(tree.children))]
+    every: list[Tree] = [
+        merged(problem, child, here) if len(here) else child
+        for child, here in zip(tree.children, reached, strict=True)
     ]
+    alive = np.flatnonzero([
+        problem.room(child, *_counted(problem, here)) >= 1
+        for child, here in zip(every, reached, strict=True)
+    ])  # fmt: skip
+    if not len(alive):
+        return problem.goal.best(rows)
+    children = [every[i] for i in alive.tolist()]
     leaves: dict[Tree, int] = {}
     first = [
         i if isinstance(child, Cut) else leaves.setdefault(child, i)

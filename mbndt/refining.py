@@ -75,7 +75,7 @@ def refine(
     # A small leaf of given rules may stay, as to join it to another could cost more.
     whole = replace(problem, fewest=1, least=()) if exact else problem
     best = merged(whole, trees[int(np.argmin(after))], problem.rows)
-    if settings.regrow and SMOOTHED_ROWS < rows.count and rows.rows <= REGROWN_ROWS:
+    if settings.regrow and rows.count > SMOOTHED_ROWS and rows.rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
         best = merged(whole, improve(problem, best), problem.rows)
     if not exact and settings.penalty is None:

@@ -8,7 +8,8 @@ whole by chance, such as a survey's, say more than they know: divided by their m
 
 Rows and their repeats part ways where rows are drawn: networks' batches and early stopping, their
 encoder, the forest's bootstrap, whose out-of-bag view of a repeat has seen its copies, and held-out
-rows. Leaves record rows as they stand in the table.
+rows. Else they give the same classes to the last bit; sums of a regression's values round, which
+may decide between equal splits. Leaves record rows as they stand in the table.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbndt.errors import DataError
+from mbndt.errors import DataError, warn
 from mbndt.problem import Classes, Floats, Goal, Indices, Numbers
 from mbndt.rules import INT64_MAX, Feature, Leaf, Target
 from mbndt.schema import Labels, Values, read_weights
 from mbndt.table import Column, Table
 
 LEAST_WEIGHT = 1e-9
+MANY_REPEATS = 20
 GRID = 2.0**-24  # of class weights
 
 
@@ -117,7 +119,7 @@ class Rows:
         """Return how many rows there are of each class, [C]; None for a regression."""
         if self.codes is None:
             return None
-        return np.bincount(self.codes, self.weights, len(self.target.classes))
+        return np.asarray(np.bincount(self.codes, self.weights, len(self.target.classes)), float)
 
     def imbalance(self) -> float:
         """Return how many rows of the data are worth one of balanced data: rows beside Kish's
@@ -204,8 +206,15 @@ def unit_weights(rows: int, weights: Floats | None) -> Floats:
     kept = weights[scaled > 0]
     if np.all(kept == np.floor(kept)) and kept.max() <= INT64_MAX:
         found = np.where(scaled > 0, weights, 0.0)
-        return np.asarray(found / np.gcd.reduce(kept.astype(np.int64)))
-    return np.asarray(scaled * (scaled.sum() / (scaled**2).sum()))
+        found = np.asarray(found / np.gcd.reduce(kept.astype(np.int64)))
+        if found.sum() > MANY_REPEATS * len(kept):
+            warn(f"weights: whole numbers count as repeats, so {len(kept)} rows count as"
+                 f" {found.sum():.0f}; if these weights are proportions, divide them by their"
+                 " mean")  # fmt: skip
+        return found
+    part, power = np.frexp(scaled * (scaled.sum() / (scaled**2).sum()))
+    # What a factor may change in the last bits is rounded off.
+    return np.asarray(np.ldexp(np.round(part * 2**40) / 2**40, power))
 
 
 def _check_rows(name: str, values: Any, table: Table) -> None:

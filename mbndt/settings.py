@@ -131,8 +131,8 @@ class Settings:
 
     def price(self, rows: float, noise: float | None, imbalance: float = 1.0) -> float:
         """Return the penalty of an interval for so many training rows whose labels are so noisy:
-        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known; where
-        a row of a light class weighs as many others, it takes as many to be sure of.
+        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known; the
+        more so by the `imbalance` of classes, as one row of a light class weighs many.
         """
         if self.penalty is not None:
             price = self.penalty

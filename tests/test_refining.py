@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn_tables import mixed_table
 from hypothesis import given, settings
@@ -14,12 +15,14 @@ from strategies import rule_trees
 
 from mbndt import growing
 from mbndt.binning import bins_of, fit_axes
-from mbndt.errors import DataError, OptionError
+from mbndt.errors import DataError, DataWarning, OptionError
 from mbndt.growing import grow_among, least_impurity, regrow
 from mbndt.interpreter import leaf_ids, predict
+from mbndt.metrics import balanced_accuracy, sizes
 from mbndt.model import learn, prepare
 from mbndt.problem import Problem
 from mbndt.refining import refine_rules
+from mbndt.rows import unit_weights
 from mbndt.rules import Rules
 from mbndt.settings import preset
 from mbndt.smoothing import blended, out_of_bag
@@ -141,18 +144,71 @@ def test_a_regressions_leaves_hold_the_mean_of_their_rows():
         assert entry.std == pytest.approx(values.std(ddof=0))
 
 
-def test_weights_count_as_copies_of_rows():
-    draw = np.random.default_rng(4)
-    x = draw.normal(size=(2, 30)).round(1)
-    labels = np.where(x[0] * x[1] + draw.normal(size=30) / 3 > 0, "yes", "no").astype(object)
-    table = Table.of({"a": x[0], "b": x[1], "y": labels})
-    weights = np.random.default_rng(0).integers(1, 4, 30)
-    copies = np.repeat(np.arange(30), weights)
-    plain = preset("fast", restarts=0, greedy=1, smoothing=0.0, penalty=2.0)
-    heavy = preset("fast", restarts=0, greedy=1, smoothing=0.0, penalty=2.0 * 30 / len(copies))
-    one = learn(table, "y", heavy, weights=weights.astype(float)).rules
-    two = learn(table.take(copies), "y", plain).rules
-    assert predict(one, table).prediction == predict(two, table).prediction
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_count_as_copies_of_rows(seed):
+    table = mixed_table(250, seed=seed)
+    weights = np.random.default_rng(seed).integers(0, 5, table.rows)
+    copies = table.take(np.repeat(np.arange(table.rows), weights))
+    settings = preset("default", restarts=0, smoothing=0.0)
+    one = learn(table, "y", settings, weights=weights.astype(float)).rules
+    two = learn(copies, "y", settings).rules
+    assert len(one.leaves) > 5
+    assert sizes(one) == sizes(two)
+    assert np.array_equal(predict(one, table).probabilities, predict(two, table).probabilities)
+    # A factor common to all adds nothing, be the weights counts or proportions.
+    same = learn(table, "y", settings, weights=7.0 * weights).rules
+    assert same.root == one.root
+    halves = [learn(table, "y", settings, weights=f * (weights + 0.5)).rules for f in (1.0, 0.1)]
+    assert predict(halves[0], table).prediction == predict(halves[1], table).prediction
+
+
+def test_weighted_values_count_as_copies_of_rows():
+    draw = np.random.default_rng(1)
+    x, weights = draw.normal(size=300), draw.integers(1, 4, 300)
+    table = Table.of({"x": x, "y": np.floor(2 * x) + draw.normal(size=300).round(1)})
+    # A look ahead on a single column meets ties, which the last bits of sums decide.
+    settings = preset("default", restarts=0, smoothing=0.0, greedy=1)
+    one = learn(table, "y", settings, weights=weights.astype(float)).rules
+    two = learn(table.take(np.repeat(np.arange(300), weights)), "y", settings).rules
+    assert len(one.leaves) > 2
+    assert predict(one, table).prediction == pytest.approx(predict(two, table).prediction)
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [([2, 4, 6], [1, 2, 3]), ([3, 0, 3], [1, 0, 1]), ([0.5, 0.5], [1, 1]), ([5, 7], [5, 7]),
+     ([1.5, 0.5], [1.2, 0.4]), ([1e300, 1.0], [1, 0]), ([0.0], [0.0])],
+)  # fmt: skip
+def test_whole_weights_are_counts_and_others_proportions(weights, counts):
+    found = unit_weights(len(weights), np.array(weights, float))
+    assert found == pytest.approx(np.array(counts, float))
+
+
+def test_whole_weights_that_multiply_the_rows_are_told_of():
+    with pytest.warns(DataWarning, match="2 rows count as 2005; if these weights are proportions"):
+        unit_weights(2, np.array([5.0, 2000.0]))
+    assert unit_weights(2, np.array([5.0, 2000.0]) / 1002.5).sum() < 2
+
+
+def rare_rows(rows, rare, seed):
+    """A few rows that one column tells well from all others, and a column of noise."""
+    draw = np.random.default_rng(seed)
+    frame = pd.DataFrame(draw.normal(size=(rows, 2)), columns=["x", "noise"])
+    frame.iloc[:rare, 0] = draw.normal(2.5, 0.5, rare)
+    return Table.of(frame.assign(y=np.arange(rows) < rare))
+
+
+@pytest.mark.parametrize(("rows", "rare"), [(20_000, 20), (1_000, 10)])
+def test_a_rare_class_is_found_without_its_every_row_as_a_leaf(rows, rare):
+    scores = []
+    for seed in range(3):
+        rules = learn(rare_rows(rows, rare, seed), "y", QUICK).rules
+        table = rare_rows(4_000, 2_000, 100 + seed)
+        got = np.array(predict(rules, table).prediction)
+        scores.append(balanced_accuracy(np.array(table.column("y")), got))
+        for leaf in rules.leaves:
+            assert leaf.counts[leaf.class_index] >= min(3, rare // 5)
+    assert np.mean(scores) > 0.9
 
 
 @pytest.mark.parametrize("preset_name", ["default", "fast"])
@@ -243,7 +299,12 @@ def test_noise_prices_an_interval():
     default = preset("default")
     assert default.price(300, 0.0) < default.price(300, 0.3) < default.price(300, 0.5)
     assert preset("default", compact=True).price(300, 0.3) == 3 * default.price(300, 0.3)
-    assert preset("default", penalty=7.0).price(300, 0.3) == 7.0
+    assert preset("default", penalty=7.0).price(300, 0.3, 250.0) == 7.0
+    # A row of a light class weighs as many others, so an interval must gain as many.
+    assert default.price(300, 0.3, 4.0) == 4 * default.price(300, 0.3)
+    assert rows.imbalance() == pytest.approx(
+        rows.rows / 4 * sum(1 / n for n in np.bincount(rows.codes))
+    )
     assert default.smooths(300)
     assert not default.smooths(10**6)
 
