@@ -80,7 +80,8 @@ def rare(draw: np.random.Generator, rows: int, *, counts: tuple[int, ...] = (20,
     for c in range(1, 1 + len(counts)):
         here = np.flatnonzero(code == c)
         frame.iloc[here, c - 1] = draw.normal(SHIFT, SPREAD, len(here))
-    return frame, LABELS[code]
+    order = draw.permutation(rows)
+    return frame.iloc[order].reset_index(drop=True), LABELS[code[order]]
 
 
 def best_of_rare() -> float:

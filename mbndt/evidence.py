@@ -66,7 +66,7 @@ class Evidence:
 
     @cached_property
     def _classes(self) -> bool:
-        return self.outcome.shape[1] > 1
+        return bool(self.outcome.shape[1] > 1)
 
     @cached_property
     def _numbers(self) -> Floats:
