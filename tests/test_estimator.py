@@ -115,8 +115,8 @@ def test_extreme_weights_give_a_tree(kind, weights):
 
 
 def test_a_regressor_learns_a_step():
-    X = pd.DataFrame({"x": np.arange(60.0), "c": ["u", "v"] * 30})
-    y = np.where(X["x"] > 30, 5.0, -1.0) + np.where(X["c"] == "u", 0.5, 0.0)
+    X = pd.DataFrame({"x": np.arange(60.0) / 2, "c": ["u", "v"] * 30})
+    y = np.where(X["x"] > 15, 5.0, -1.0) + np.where(X["c"] == "u", 0.5, 0.0)
     model = MBNDTRegressor().fit(X, y)
     assert model.score(X, y) > 0.95
     assert clone(model).get_params() == model.get_params()
