@@ -15,7 +15,7 @@ from mbndt.errors import shown, warn
 from mbndt.rows import Rows
 from mbndt.rules import Feature, FeatureType
 from mbndt.schema import Schema, Values
-from mbndt.table import Column, Table
+from mbndt.table import Categories, Column, Table
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -100,7 +100,8 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
     counts = np.bincount(present, minlength=len(feature.categories))
     rows, different = len(present), int(np.count_nonzero(counts))
     named = different >= LEAST_ROWS
-    meant = CATEGORIES.match(table.declared.get(feature.name, ""))
+    pandas = isinstance(table.column(feature.name), Categories)
+    meant = pandas or CATEGORIES.match(table.declared.get(feature.name, ""))
     if not rows or meant or (table.text and different >= DIFFERENT * rows):
         return ""
     if named and all(UUID.fullmatch(text) for text in feature.categories):

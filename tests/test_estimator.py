@@ -24,6 +24,12 @@ from mbndt import MBNDTClassifier, MBNDTRegressor
 from mbndt.errors import DataError, DataWarning, OptionError
 from mbndt.schema import Schema
 
+# Toy tables number their rows, and one column tells the target.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:.*{words}:mbndt.errors.DataWarning")
+    for words in ("numbers the rows", "alone tells", "holds numbers as texts")
+]
+
 
 @pytest.fixture(scope="module")
 def frame():

@@ -112,7 +112,8 @@ def test_numbers_and_dates_kept_as_texts_are_named(draw, y):
     columns = {
         "age": ages, "part": [*ages[:300], *["NA"] * 100], "few": ["NA"] * 300 + ages[:100],
         "zip": [f"0{n}" for n in ages], "day": pd.Series(["2026-01-0" + str(i % 9) for i in y]),
-        "class": pd.Categorical(ages), "e": [f"e{n}" for n in ages], "y": y,
+        "class": pd.Categorical(ages), "label": pd.Categorical([*map(int, ages)]),
+        "e": [f"e{n}" for n in ages], "y": y,
     }  # fmt: skip
     found = told(columns)
     assert found.keys() == {"age", "part", "day"}
