@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-PATTERN = re.compile(r"([A-Za-z0-9_.\-]+)>=([0-9.]+)")
+PATTERN = re.compile(r"([A-Za-z0-9_.\-]+(?:\[[a-z,]+\])?)>=([0-9.]+)")
 EXTRAS = ("refine", "pdf", "tune")
 AS_PINNED = ("torch", "pytest", "pytest-xdist", "hypothesis", "jsonschema", "onnxruntime", "pypdf")
 

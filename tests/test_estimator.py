@@ -267,6 +267,14 @@ def test_pandas_categories_of_numbers_are_categories(levels):
         model.predict(pd.DataFrame({"code": np.array(levels)}))
 
 
+@pytest.mark.filterwarnings("error::mbndt.errors.DataWarning")
+def test_declared_categories_of_numbers_are_no_reason_to_warn():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"code": pd.Categorical(draw.integers(1, 5, 80))})
+    y = (X["code"].astype(int) > 2) ^ (draw.random(80) < 0.2)
+    assert fast().fit(X, y).rules_.features[0].type.value == "category"
+
+
 def test_a_gap_that_makes_whole_categories_floats_changes_no_answer():
     X = pd.DataFrame({"code": pd.Categorical([1, 2] * 30)})
     y = ["a", "b"] * 30

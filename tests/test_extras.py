@@ -39,7 +39,9 @@ def run(words, without, folder):
 def data(tmp_path):
     draw = np.random.default_rng(0)
     path = tmp_path / "data.csv"
-    rows = [f"{x:.2f},{'hi' if x > 0.5 else 'lo'}" for x in draw.normal(size=120)]
+    # Noise in the labels, as a column that tells all is warned of.
+    pairs = zip(draw.normal(size=120), draw.normal(size=120) / 2, strict=True)
+    rows = [f"{x:.2f},{'hi' if x + noise > 0.5 else 'lo'}" for x, noise in pairs]
     path.write_text("\n".join(["x,y", *rows]) + "\n")
     return path
 
