@@ -85,7 +85,8 @@ class Sql(Emitter):
         bare = self.as_ in ("expression", "function") and self.table is None
         words = dialect(self.dialect)
         qualifier = table.name if words.qualified and not bare else None
-        write = Writer(words, rules, self.prefix, qualifier)
+        typed = self.as_ == "function" and FUNCTIONS[self.dialect].returns
+        write = Writer(words, rules, self.prefix, qualifier, typed)
         # A function has all features as its parameters: rules learned anew, which may ask about
         # others, are then called as these are.
         _check_columns(write, rules.features if self.as_ == "function" else rules.used)

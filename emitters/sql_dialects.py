@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache
@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects import DIALECTS
 
+from mbndt.emitters.sql_unfit import UNFIT
 from mbndt.rules import INT64_MIN, FeatureType
 
 if TYPE_CHECKING:
@@ -129,10 +130,15 @@ class Dialect:
     name: str = ""
     nan: str = ""  # the test for NaN, empty where no column holds one
     nan_below: bool = False  # whether a NaN may stand below all numbers, besides above them
+    gaps: bool = False  # whether `nan` is the test for a gap in a column of booleans too
+    raises: bool = False  # whether a test for unfit values has to give something, and never does
+    number: str = "x"  # a column of numbers to compare with a literal
     digits: str = "{}"  # the spelling of a double, from digits with an exponent
     double: str = "x"  # a literal as a double, where its spelling alone gives a decimal
     reads: Callable[[str], float] | None = None  # the dialect's own reader, where it errs
     text: str = "x"  # a text column compared by code point, where its collation may fold
+    # That where a category of the column has the pattern: it might be compared otherwise.
+    special: tuple[str, str] = (r"(?!)", "x")
     word: str = "x"  # a text literal to compare with that
     literal: Callable[[str], Expr] = plain
     variables: bool = False  # ${...} is replaced in the whole text before it is read
@@ -154,10 +160,26 @@ class Dialect:
         """Return the test for NaN, none where the dialect has no NaN."""
         return [self._fill(self.nan, column)] if self.nan else []
 
-    def is_text(self, column: Expr, texts: list[str]) -> Expr:
-        """Return the test that a column is one of some texts, by code point."""
+    def unfit(self, kind: FeatureType, column: Expr) -> list[Expr]:
+        """Return the test for values that are none of a feature's type, none where it is needless.
+
+        It raises, or is true for such a value: see `sql_unfit`.
+        """
+        test = UNFIT.get(self.name, {}).get(kind)
+        return [self._fill(test, column)] if test else []
+
+    def as_number(self, column: Expr) -> Expr:
+        """Return a column as it is compared with numbers."""
+        return self._fill(self.number, column)
+
+    def is_text(self, column: Expr, texts: list[str], categories: Iterable[str]) -> Expr:
+        """Return the test that a column, of these categories, is one of some texts, by code
+        point.
+        """
         words = [self._fill(self.word, self.say(text)) for text in texts]
-        return one_of(self._fill(self.text, column), words)
+        pattern, special = self.special
+        found = any(re.search(pattern, text) for text in categories)
+        return one_of(self._fill(special if found else self.text, column), words)
 
     def say(self, value: str | bool | int | float) -> Expr:
         """Return a literal that the dialect reads as exactly this value, in its own type."""
@@ -247,7 +269,9 @@ _DIALECTS = {
     "athena": Dialect(nan="IS_NAN(x)"),
     "bigquery": Dialect(nan="IS_NAN(x)"),
     "clickhouse": Dialect(
-        nan="isNaN(x)",
+        nan="isNaN(toFloat64(x))",  # isNaN alone takes no decimals, and integers of 64 bits only
+        raises=True,
+        special=(r"\A\s*[-+]?\d+\s*\Z", "toString(x)"),  # which an Enum takes for its numbers
         fold=exact,
         answers=Answers.TYPED,  # a union of selects gets too large a plan at 1,000 leaves
         qualified=False,  # it takes `t`.`a` for a column of the name `t.a` where there is one
@@ -265,6 +289,7 @@ _DIALECTS = {
     "fabric": _LIKE_TSQL,
     "materialize": replace(_LIKE_POSTGRES, fold=exact),
     "mysql": Dialect(
+        number="x + 0",  # as a YEAR is compared with 61 as if that were 2061
         # Binary collations differ between MySQL and MariaDB, and some ignore blanks at the end.
         text="CAST(CAST(x AS CHAR CHARACTER SET utf8mb4) AS BINARY)",
         literal=in_utf8mb4,
@@ -286,6 +311,8 @@ _DIALECTS = {
     "postgres": replace(
         _LIKE_POSTGRES,
         text='CAST(x AS TEXT) COLLATE "C"',
+        # As a CHAR(n) is written, with its blanks; the cast drops them.
+        special=(r" \Z", '(CASE WHEN NOT x IS NULL THEN CONCAT(x) END) COLLATE "C"'),
         literal=with_escapes,
         fold=first_63_bytes,
         no_name=r"\A(tableoid|ctid|[cx]m(in|ax))\Z",  # which are columns of every table
@@ -299,8 +326,11 @@ _DIALECTS = {
     "spark2": _LIKE_SPARK,
     "sqlite": Dialect(
         nan="x = ''",  # as .import leaves a gap, which stands above all numbers like a NaN
+        gaps=True,
         reads=sqlite_reads,
         text="x COLLATE BINARY",
+        # Which a column of numbers takes for a number, so that '9.0' would be 9.
+        special=(r"\A\s*[-+]?\.?\d", "CAST(x AS TEXT) COLLATE BINARY"),
         true="1",  # TRUE would be the column of that name where there is one
         false="0",
         fold=ascii_case,

@@ -38,6 +38,7 @@ class Writer:
     rules: Rules
     prefix: str
     table: str | None
+    typed: bool = False  # whether the columns have the types that the rules declare for sure
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -65,10 +66,19 @@ class Writer:
             return self._nested(self.rules.root, output)
         *tested, (last, _) = self._paths()
         ways = [
-            exp.If(this=_chain(exp.and_, tests), true=self.answer(leaf, output))
+            exp.If(this=_chain(exp.and_, tests), true=self._answer(leaf, output))
             for leaf, tests in tested
         ]
-        return _case(ways, self.answer(last, output))
+        return _case(ways, self._answer(last, output))
+
+    def _answer(self, leaf: Leaf | None, output: int) -> Expr:
+        return self._refused(output) if leaf is None else self.answer(leaf, output)
+
+    def _refused(self, output: int) -> Expr:
+        """Return the answer to a value that is none of its feature's type, which is NULL or, where
+        the test itself raises and NULL would change the column's type, any.
+        """
+        return self.answer(self.rules.leaves[0], output) if self.words.raises else exp.Null()
 
     def _nested(self, node: Node, output: int) -> Expr:
         if isinstance(node, Leaf):
@@ -78,15 +88,20 @@ class Writer:
             exp.If(this=self.test(node.feature, arm), true=self._nested(arm.child, output))
             for arm in tested
         ]
+        unfit = [exp.If(this=test, true=self._refused(output)) for test in self.unfit(node.feature)]
+        # What is equal to a text needs no test for what is none.
+        category = self.rules.feature[node.feature].type == FeatureType.CATEGORY
+        ways = [*ways, *unfit] if category else [*unfit, *ways]
         return _case(ways, self._nested(last.child, output))
 
-    def _paths(self) -> list[tuple[Leaf, list[Expr]]]:
-        """Return each leaf with its tests, in the order in which a row has to try them.
+    def _paths(self) -> list[tuple[Leaf | None, list[Expr]]]:
+        """Return each leaf with its tests, in the order in which a row has to try them; None stands
+        for the answer to a value that is none of its feature's type.
 
         At the turn of a split's last child all rows of its other children are taken, so it needs
         no test. The largest child comes last: no path has more tests than log2 of the leaves.
         """
-        found: list[tuple[Leaf, list[Expr]]] = []
+        found: list[tuple[Leaf | None, list[Expr]]] = []
         sizes = _leaves_below(self.rules.root)
         stack: list[tuple[Node, list[Expr]]] = [(self.rules.root, [])]
         while stack:
@@ -94,6 +109,8 @@ class Writer:
             if isinstance(node, Leaf):
                 found.append((node, [test.copy() for test in tests]))
                 continue
+            for test in self.unfit(node.feature):
+                found.append((None, [*(test.copy() for test in tests), test]))
             last, others = self._largest_last(node, sizes)
             stack.append((last, tests))
             stack.extend((child, [*tests, test]) for child, test in reversed(others))
@@ -114,6 +131,11 @@ class Writer:
                 others.append((arm.child, test))
         return last.child, others
 
+    def unfit(self, name: str) -> list[Expr]:
+        """Return the test for a value that is none of a feature's type."""
+        feature = self.rules.feature[name]
+        return [] if self.typed else self.words.unfit(feature.type, column(name, self.table))
+
     def test(self, name: str, arm: Arm, last: Arm | None = None) -> Expr:
         """Return the condition on which a row takes an arm, before `last` takes the rest.
 
@@ -122,7 +144,8 @@ class Writer:
         feature, x = self.rules.feature[name], column(name, self.table)
         tests: list[Expr] = []
         # Of integers too: engines and frames hold those with gaps as doubles.
-        is_nan = self.words.is_nan(x) if feature.type.numeric else []
+        gaps = self.words.gaps and feature.type == FeatureType.BOOLEAN
+        is_nan = self.words.is_nan(x) if feature.type.numeric or gaps else []
         if arm.missing:
             tests += [exp.Is(this=x, expression=exp.Null()), *is_nan]
         # Engines take NaN to be above all numbers; here no arm before has taken it.
@@ -137,18 +160,17 @@ class Writer:
         if feature.type == FeatureType.BOOLEAN and arm.values:
             tests.append(one_of(x.copy(), [self.words.say(value) for value in arm.values]))
         if feature.type == FeatureType.CATEGORY:
-            if last is not None and arm.rest:
-                tests.append(exp.not_(self.words.is_text(x, _texts(last))))
-            else:
-                tests.append(self.words.is_text(x, _texts(arm)))
+            rest = last if last is not None and arm.rest else None
+            found = self.words.is_text(x, _texts(rest or arm), feature.categories)
+            tests.append(exp.not_(found) if rest else found)
         return _chain(exp.or_, tests)
 
     def _within(self, x: Expr, part: Range) -> list[Expr]:
         tests: list[Expr] = []
         if part.low is not None:
-            tests.append(exp.GTE(this=x.copy(), expression=self.words.say(part.low)))
+            tests.append(exp.GTE(this=self.words.as_number(x), expression=self.words.say(part.low)))
         if part.high is not None:
-            tests.append(exp.LT(this=x.copy(), expression=self.words.say(part.high)))
+            tests.append(exp.LT(this=self.words.as_number(x), expression=self.words.say(part.high)))
         return tests
 
 
