@@ -269,7 +269,8 @@ _DIALECTS = {
     "athena": Dialect(nan="IS_NAN(x)"),
     "bigquery": Dialect(nan="IS_NAN(x)"),
     "clickhouse": Dialect(
-        nan="isNaN(toFloat64(x))",  # isNaN alone takes no decimals, and integers of 64 bits only
+        # isNaN alone takes no decimals and no wide integers; of dates and enums there's no product.
+        nan="isNaN(x * 1E0)",
         raises=True,
         special=(r"\A\s*[-+]?\d+\s*\Z", "toString(x)"),  # which an Enum takes for its numbers
         fold=exact,

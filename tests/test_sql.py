@@ -645,7 +645,7 @@ WORDS = {
     "postgres": ['"data"."x" = CAST(\'NaN\' AS DOUBLE PRECISION)',
                  "CAST(0.1E0 AS DOUBLE PRECISION)", 'CAST("data"."c" AS TEXT) COLLATE "C" IN'],
     "mysql": ["CAST(CAST(`data`.`c` AS CHAR CHARACTER SET utf8mb4) AS BINARY) IN", "UNION ALL"],
-    "clickhouse": ['isNaN(toFloat64("x"))', '"flag" = FALSE'],
+    "clickhouse": ['isNaN("x" * 1E0)', '"flag" = FALSE'],
     "spark": ["ISNAN(`data`.`x`)", "LEFT JOIN VALUES"],
     "bigquery": ["IS_NAN(`data`.`x`)", "UNNEST(["],
     "snowflake": ['"data"."x" = CAST(\'NaN\' AS DOUBLE)', "CAST(0.1E0 AS DOUBLE)"],
