@@ -40,6 +40,7 @@ TAKEN_MACROS = frozenset(
     for end in ("MIN", "MAX")
 ) | {"SIG_ATOMIC_MIN", "SIG_ATOMIC_MAX"}
 DEVIATIONS = {
+    "2.3": "a type that is used nowhere checks that constants are double",
     "2.5": "a macro stands for each category, used in a split or not",
     "5.4": "long names of rules, features and categories are not cut to 63 letters",
     "7.2": "the addon's own stdint.h has an INT64_MIN that it takes for unsigned",
@@ -49,17 +50,21 @@ DEVIATIONS = {
 @dataclass(frozen=True)
 class C(Emitter):
     """Emit a header. `number` is the type of numbers; `scale` holds texts `FEATURE=K` for the
-    fixed-point types, where a stored integer i stands for the double nearest to i/K.
+    fixed-point types, where a stored integer i stands for the double nearest to i/K. Identifiers
+    come from `name`, None for that of the rules: two headers in one program need two.
     """
 
     number: str = "double"
     scale: Sequence[str] = ()
+    name: str | None = None
 
     target = "c"
     variants = ({}, *({"number": name} for name in ("float", "int32", "int16", "int8")))
 
     def __post_init__(self) -> None:
         base.choose("number", self.number, NUMBERS)
+        if self.name is not None and not (isinstance(self.name, str) and self.name.strip()):
+            raise OptionError(f"--name: got {shown(self.name)}, expected a name")
         if self.scale and not NUMBERS[self.number].high:
             fixed = [name for name, number in NUMBERS.items() if number.high]
             raise OptionError(f"--scale: needs --number {', '.join(fixed)}, got {self.number}")
@@ -78,7 +83,8 @@ class C(Emitter):
 
     def emit(self, rules: Rules) -> Artifact:
         """Return the header's text."""
-        form, ident = self._format(rules), base.identifier(rules.name)
+        form = self._format(rules)
+        ident = base.identifier(rules.name if self.name is None else self.name)
         fields = _field_names(rules, ident)
         words = _Words(form, ident, fields, _macro_names(rules, ident, fields))
         notes = form.notes()

@@ -16,11 +16,11 @@ import sqlglot
 from sqlglot import exp
 
 from mbndt.emitters.base import Artifact, Emitter, choose, identifier, provenance_line
-from mbndt.emitters.sql_dialects import Answers, dialect, known
+from mbndt.emitters.sql_dialects import Answers, Dialect, dialect, known
 from mbndt.emitters.sql_engines import ENGINES, engine
 from mbndt.emitters.sql_functions import FUNCTIONS, create_function
 from mbndt.emitters.sql_tree import Writer, column, quoted
-from mbndt.errors import OptionError, TargetError, shown
+from mbndt.errors import OptionError, TargetError, nearest, shown
 from mbndt.rules import Feature, Rules, TargetType, deep_recursion
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class Sql(Emitter):
     `table`, `view` and `function` are names, with dots between catalog, schema and table, and
     quotes around a part that holds dots; `prefix` stands before the output names. None leaves the
     choice to the form: table `data` (an expression: columns without a table), the view or function
-    named as the rules, output `label` (a regression: `value`).
+    named as the rules, output `label` (a regression: `value`). A column is named as its feature,
+    `names` exact, lower or upper (as engines fold what isn't quoted), but where `map` has a text
+    `FEATURE=COLUMN`.
     """
 
     dialect: str = "duckdb"
@@ -60,12 +62,15 @@ class Sql(Emitter):
     function: str | None = None
     output: str | None = None
     prefix: str = ""
+    names: str = "exact"
+    map: Sequence[str] = ()
 
     target = "sql"
     variants = tuple({"dialect": name} for name in ENGINES)
 
     def __post_init__(self) -> None:
         choose("dialect", self.dialect, known())
+        choose("names", self.names, ("exact", "lower", "upper"))
         choose("as", self.as_, ("expression", "select", "view", "function"))
         for option, forms in _FORMS.items():
             if getattr(self, option) not in (None, "") and self.as_ not in forms:
@@ -86,7 +91,7 @@ class Sql(Emitter):
         words = dialect(self.dialect)
         qualifier = table.name if words.qualified and not bare else None
         typed = self.as_ == "function" and FUNCTIONS[self.dialect].returns
-        write = Writer(words, rules, self.prefix, qualifier, typed)
+        write = Writer(words, rules, self.prefix, qualifier, self._columns(rules), typed)
         # A function has all features as its parameters: rules learned anew, which may ask about
         # others, are then called as these are.
         _check_columns(write, rules.features if self.as_ == "function" else rules.used)
@@ -96,16 +101,32 @@ class Sql(Emitter):
             if self.as_ == "expression":
                 return _artifact(write, tree, end="")
             name = _table("function", self.function, identifier(rules.name))
+            _check_length("function", name, words)
             text = _layout(tree, self.dialect)
-            tree = create_function(rules, self.dialect, name, output, tree, text)
+            columns = write.columns
+            tree = create_function(rules, columns, self.dialect, name, output, tree, text)
             return _artifact(write, tree, end=";")
         _check_outputs(write)
         lists = write.words.answers == Answers.LISTS
         tree = _select_lists(write, table) if lists else _select_join(write, table)
         if self.as_ == "view":
             view = _table("view", self.view, identifier(rules.name))
+            _check_length("view", view, words)
             tree = exp.Create(this=view, kind="VIEW", expression=tree)
         return _artifact(write, tree, end=";", joined=True)
+
+    def _columns(self, rules: Rules) -> dict[str, str]:
+        """Return each feature's column."""
+        folded = {"lower": str.lower, "upper": str.upper}
+        fold = folded.get(self.names, str)
+        found = {name: fold(name) for name in rules.feature}
+        for text in self.map:
+            feature, equals, name = text.rpartition("=")
+            if not equals or feature not in found or not re.fullmatch(f"{TEXT}+", name):
+                expected = f"FEATURE=COLUMN{nearest(feature, list(found))}"
+                raise OptionError(f"--map: got {shown(text)}, expected {expected}")
+            found[feature] = name
+        return found
 
     def _chosen(self, write: Writer) -> int:
         """Return the place, among the outputs, of what the expression gives."""
@@ -132,6 +153,8 @@ class Sql(Emitter):
         from mbndt.emitters.sql_run import run
 
         name = _table("table", self.table, "data")
+        if self.names != "exact" or self.map:
+            raise OptionError("--names, --map: only columns named as their features can be run")
         if self.as_ != "select" or name.args.get("db"):
             raise OptionError("--as: only a select over a table without schema can be run")
         return run(artifact, name, dialect(self.dialect), table)
@@ -222,7 +245,7 @@ def _lateral(leaf: Expr, name: str) -> exp.Table:
 def _other_name(name: str, table: exp.Table, write: Writer) -> str:
     """Return a name for a second table, none that a column's name with dots might begin with."""
     taken = {table.name.casefold()}
-    taken |= {feature.name.split(".")[0].casefold() for feature in write.rules.used}
+    taken |= {write.columns[f.name].split(".")[0].casefold() for f in write.rules.used}
     while name in taken:
         name += "_"
     return name
@@ -261,11 +284,10 @@ def _named(value: Expr, name: str) -> exp.Alias:
 def _check_columns(write: Writer, features: Iterable[Feature]) -> None:
     seen: dict[str, str] = {}
     for feature in features:
-        if re.search(write.words.no_name, feature.name, re.DOTALL):
-            raise TargetError(
-                f"sql: in {write.words.name} no column can be named {shown(feature.name)}"
-            )
-        twin = seen.setdefault(write.words.fold(feature.name), feature.name)
+        name = write.columns[feature.name]
+        if re.search(write.words.no_name, name, re.DOTALL):
+            raise TargetError(f"sql: in {write.words.name} no column can be named {shown(name)}")
+        twin = seen.setdefault(write.words.fold(name), feature.name)
         if twin != feature.name:
             raise TargetError(
                 f"sql: {write.words.name} takes the columns {shown(twin)} and"
@@ -273,9 +295,18 @@ def _check_columns(write: Writer, features: Iterable[Feature]) -> None:
             )
 
 
+def _check_length(option: str, name: exp.Table, words: Dialect) -> None:
+    limit, unit, size = words.longest(name.name, name.db)
+    if size > limit:
+        raise TargetError(
+            f"sql: --{option}: {shown(name.name)} has {size} {unit}, and {words.name} takes {limit}"
+        )
+
+
 def _check_outputs(write: Writer) -> None:
     fold = write.words.fold
-    columns = {fold(feature.name): feature.name for feature in write.rules.used}
+    names = (write.columns[feature.name] for feature in write.rules.used)
+    columns = {fold(name): name for name in names}
     for output in write.outputs:
         if fold(output) in columns:
             raise TargetError(

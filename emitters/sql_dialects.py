@@ -75,6 +75,28 @@ def first_63_bytes(name: str) -> str:
     return name.encode()[:63].decode(errors="ignore")
 
 
+def of_any_length(name: str, _: str) -> tuple[float, str, int]:
+    """Return the limit of a name, its unit, and how much of it the name has: here there's none."""
+    return math.inf, "characters", len(name)
+
+
+def of_64_characters(name: str, _: str) -> tuple[float, str, int]:
+    """Return that of MySQL."""
+    return 64, "characters", len(name)
+
+
+def of_63_bytes(name: str, _: str) -> tuple[float, str, int]:
+    """Return that of PostgreSQL, which cuts what is longer."""
+    return 63, "bytes", len(name.encode())
+
+
+def of_a_file(name: str, schema: str) -> tuple[float, str, int]:
+    """Return that of ClickHouse, in whose files' names other bytes than letters take three."""
+    sizes = [sum(3 - 2 * ((chr(b).isalnum() and b < 128) or b == 95) for b in text.encode())
+             for text in (name, schema or "default")]  # fmt: skip
+    return 213 - sizes[1], "characters as a file's name", sizes[0]
+
+
 def plain(text: str) -> Expr:
     """Return a text in quotes, with escapes where the dialect has them."""
     return exp.Literal.string(text)
@@ -145,6 +167,8 @@ class Dialect:
     true: str = "TRUE"
     false: str = "FALSE"
     fold: Callable[[str], str] = any_case
+    # The limit of a view's or function's name in a schema, its unit, and how much the name has.
+    longest: Callable[[str, str], tuple[float, str, int]] = of_any_length
     no_name: str = r"(?!)"  # the pattern of names that no column can have
     nesting: int = 32  # levels of CASE; a deeper tree is written as flat path conditions
     answers: Answers = Answers.VALUES
@@ -269,8 +293,9 @@ _DIALECTS = {
     "athena": Dialect(nan="IS_NAN(x)"),
     "bigquery": Dialect(nan="IS_NAN(x)"),
     "clickhouse": Dialect(
-        # isNaN alone takes no decimals and no wide integers; of dates and enums there's no product.
-        nan="isNaN(x * 1E0)",
+        # isNaN takes no decimals and no wide integers; of dates and enums there is no product.
+        nan="x * 1 <> x",
+        longest=of_a_file,
         raises=True,
         special=(r"\A\s*[-+]?\d+\s*\Z", "toString(x)"),  # which an Enum takes for its numbers
         fold=exact,
@@ -298,6 +323,7 @@ _DIALECTS = {
         false="0",
         fold=mysql_case,
         no_name=r".{65}|[ \t-\r]\Z|[\U00010000-\U0010ffff]",
+        longest=of_64_characters,
         infinity=False,
     ),
     "oracle": Dialect(
@@ -316,6 +342,7 @@ _DIALECTS = {
         special=(r" \Z", '(CASE WHEN NOT x IS NULL THEN CONCAT(x) END) COLLATE "C"'),
         literal=with_escapes,
         fold=first_63_bytes,
+        longest=of_63_bytes,
         no_name=r"\A(tableoid|ctid|[cx]m(in|ax))\Z",  # which are columns of every table
     ),
     "presto": Dialect(nan="IS_NAN(x)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -60,11 +60,12 @@ FUNCTIONS = {
 
 
 def create_function(
-    rules: Rules, dialect: str, name: exp.Table, output: int, body: Expr, text: str
-) -> Expr:
+    rules: Rules, columns: Mapping[str, str], dialect: str, name: exp.Table, output: int,
+    body: Expr, text: str,
+) -> Expr:  # fmt: skip
     """Return the statement that creates a function which gives one of the outputs, by its place.
 
-    `body` is its expression over the parameters, all features in their order, and `text` that in
+    `body` is its expression over the parameters, the columns of all features, and `text` that in
     the dialect. Raises `TargetError` for more parameters than the dialect takes.
     """
     form = FUNCTIONS[dialect]
@@ -75,7 +76,7 @@ def create_function(
         )
     parameters = [
         exp.ColumnDef(
-            this=exp.Identifier(this=feature.name, quoted=True),
+            this=exp.Identifier(this=columns[feature.name], quoted=True),
             kind=exp.DataType.build(TYPES[feature.type]),
         )
         for feature in rules.features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ class Writer:
     rules: Rules
     prefix: str
     table: str | None
+    columns: Mapping[str, str]  # each feature's
     typed: bool = False  # whether the columns have the types that the rules declare for sure
 
     @cached_property
@@ -131,17 +132,21 @@ class Writer:
                 others.append((arm.child, test))
         return last.child, others
 
+    def column(self, feature: str) -> exp.Column:
+        """Return the column of a feature."""
+        return column(self.columns[feature], self.table)
+
     def unfit(self, name: str) -> list[Expr]:
         """Return the test for a value that is none of a feature's type."""
         feature = self.rules.feature[name]
-        return [] if self.typed else self.words.unfit(feature.type, column(name, self.table))
+        return [] if self.typed else self.words.unfit(feature.type, self.column(name))
 
     def test(self, name: str, arm: Arm, last: Arm | None = None) -> Expr:
         """Return the condition on which a row takes an arm, before `last` takes the rest.
 
         Without `last` the arm is one that `arms` wants tested, after those before it.
         """
-        feature, x = self.rules.feature[name], column(name, self.table)
+        feature, x = self.rules.feature[name], self.column(name)
         tests: list[Expr] = []
         # Of integers too: engines and frames hold those with gaps as doubles.
         gaps = self.words.gaps and feature.type == FeatureType.BOOLEAN

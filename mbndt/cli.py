@@ -150,6 +150,15 @@ def compile_(
     function: Annotated[str | None, typer.Option(help="sql: the function's name")] = None,
     number: Annotated[str | None, typer.Option(help="c, onnx: double, float, …")] = None,
     scale: Annotated[list[str] | None, typer.Option(help="c: FEATURE=K, fixed point")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="c: name identifiers so, not as the rules")
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="sql: columns are the features' names exact, lower or upper")
+    ] = None,
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", help="sql: FEATURE=COLUMN, where it is another")
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="c: say flash, stack and comparisons")
     ] = False,
@@ -172,6 +181,7 @@ def compile_(
         "dialect": dialect, "as": as_, "table": table, "view": view, "output": output_column,
         "function": function,
         "prefix": prefix, "number": number, "scale": tuple(scale) if scale else None,
+        "name": name, "names": names, "map": tuple(map_) if map_ else None,
         "inputs": inputs, "format": format, "sheet": sheet, "paper": paper,
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value is not None}

@@ -47,7 +47,7 @@ def score(df: Any, rules: Rules, prefix: str = "") -> Any:
 
     if not isinstance(prefix, str):
         raise OptionError(f"prefix: got {shown(prefix)}, expected text")
-    write = Writer(dialect("spark"), rules, prefix, None)
+    write = Writer(dialect("spark"), rules, prefix, None, {name: name for name in rules.feature})
     if not hasattr(df, "dtypes") or not hasattr(df, "selectExpr"):
         raise DataError(f"df: got {type(df).__name__}, expected a Spark data frame")
     for feature in rules.used:

@@ -35,7 +35,8 @@ from mbndt.rules import (
 from mbndt.table import Table
 from mbndt.verify import boundary_rows, check
 
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Werror"]
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion",
+         "-Wfloat-equal", "-Werror"]  # fmt: skip
 COMMANDS = {
     "c": [["gcc", "-std=c99", "-Wmissing-prototypes"], ["clang", "-std=c99"]],
     "cpp": [["g++", "-std=c++11"], ["clang++", "-std=c++11"]],
@@ -345,6 +346,24 @@ def test_what_would_make_answers_wrong_does_not_compile(tmp_path, example):
         x87 = ["gcc", "-std=c99", "-mfpmath=387"]
         assert "excess precision" in build(tmp_path, [header], command=x87)
         assert build(tmp_path, [emit(example, "c", number="int16").text], command=x87) == ""
+
+
+def test_single_precision_constants_are_an_error_where_thresholds_are_doubles(example, tmp_path):
+    headers = [emit(example, "c").text]
+    command = ["gcc", "-std=c99"]
+    assert build(tmp_path, headers, command=command) == ""
+    said = build(tmp_path, headers, flags=["-fsingle-precision-constant"], command=command)
+    assert "constants_are_double" in said
+
+
+def test_two_models_of_one_name_go_into_one_program_under_names_of_their_own(example, tmp_path):
+    other = replace(example, root=example.root.children[0], features=example.features)
+    headers = [emit(rules, "c", name=name).text for rules, name in
+               ((example, "First one"), (other, "second"))]  # fmt: skip
+    code = "int main(void) { return (sizeof(first_one_input) + sizeof(second_input)) == 0U; }"
+    assert build(tmp_path, headers, code) == ""
+    with pytest.raises(OptionError, match="--name"):
+        emit(example, "c", name=" ")
 
 
 @pytest.mark.skipif(not shutil.which("cppcheck"), reason="needs cppcheck")

@@ -645,7 +645,7 @@ WORDS = {
     "postgres": ['"data"."x" = CAST(\'NaN\' AS DOUBLE PRECISION)',
                  "CAST(0.1E0 AS DOUBLE PRECISION)", 'CAST("data"."c" AS TEXT) COLLATE "C" IN'],
     "mysql": ["CAST(CAST(`data`.`c` AS CHAR CHARACTER SET utf8mb4) AS BINARY) IN", "UNION ALL"],
-    "clickhouse": ['isNaN("x" * 1E0)', '"flag" = FALSE'],
+    "clickhouse": ['"x" * 1 <> "x"', '"flag" = FALSE'],
     "spark": ["ISNAN(`data`.`x`)", "LEFT JOIN VALUES"],
     "bigquery": ["IS_NAN(`data`.`x`)", "UNNEST(["],
     "snowflake": ['"data"."x" = CAST(\'NaN\' AS DOUBLE)', "CAST(0.1E0 AS DOUBLE)"],
@@ -767,3 +767,64 @@ def test_an_empty_text_in_a_column_of_numbers_is_a_gap_in_sqlite():
         engine.fill({"x": [0.0, 1.0, "", None, -1.0]}, {"x": "DOUBLE"})
         leaves = [row[3] for row in engine.rows(sql(rules, dialect="sqlite"))]
     assert leaves == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("options, column", [
+    ({}, "Age"), ({"names": "lower"}, "age"), ({"names": "upper"}, "AGE"),
+    ({"names": "upper", "map": ["Age=years at \"entry\""]}, 'years at "entry"'),
+])  # fmt: skip
+@pytest.mark.parametrize("form", ["select", "function"])
+def test_columns_are_named_as_the_engine_folded_them(options, column, form):
+    rules = one_split(Feature("Age", FeatureType.FLOAT64), [1.0])
+    text = sql(rules, dialect="duckdb", **{"as": form}, **options)
+    assert quoted(column) in text
+    assert column == "Age" or '"Age"' not in text
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"names": "lower"}, "takes the columns 'A' and 'a' for one"),
+    ({"map": ["A=a"]}, "takes the columns 'A' and 'a' for one"),
+])  # fmt: skip
+def test_columns_that_are_one_when_folded_are_refused_by_name(options, message):
+    with pytest.raises(TargetError, match=message):
+        sql(twins("A", "a"), dialect="clickhouse", **options)
+
+
+def test_a_wrong_map_is_named():
+    for text in ("x", "y=a", "x=", "=a"):
+        with pytest.raises(OptionError, match="--map: got"):
+            sql(one_split(X, [1.0]), map=[text])
+
+
+@pytest.mark.parametrize("dialect, longest", [("mysql", 64), ("postgres", 63), ("clickhouse", 206)])
+def test_a_views_name_is_no_longer_than_the_dialect_takes(dialect, longest):
+    rules = one_split(X, [1.0])
+    assert sql(rules, dialect, view="v" * longest, **{"as": "view"})
+    with pytest.raises(TargetError, match=f"--view: .* and {dialect} takes {longest}"):
+        sql(rules, dialect, view="v" * (longest + 1), **{"as": "view"})
+    if dialect == "postgres":
+        with pytest.raises(TargetError, match="--function: .* 64 bytes"):
+            sql(rules, dialect, function="é" * 32, **{"as": "function"})
+
+
+def test_a_text_in_a_column_of_numbers_is_no_number_in_sqlite():
+    for kind, values in [("TEXT", ["9", "61", ""]), ("", ["9", "9abc", ""])]:
+        with Engine("sqlite") as engine:
+            engine.fill({"x": values}, {"x": kind})
+            rows = engine.rows(sql(one_split(X, [9.0, 61.0], missing=0), dialect="sqlite"))
+        assert [row[2:] for row in rows] == [(None,) * 4] * 2 + [("yes", 0, 0.0, 1.0)]
+
+
+def test_a_value_that_is_no_truth_is_answered_by_null_or_an_error():
+    split = SetSplit("x", (Group((True,), 0), Group((False,), 1)), 1,
+                     (Leaf(0, (0.0, 1.0)), Leaf(1, (1.0, 0.0))))  # fmt: skip
+    rules = Rules("truth", Target("y", TargetType.BOOLEAN, (False, True)),
+                  (Feature("x", FeatureType.BOOLEAN),), split)  # fmt: skip
+    with Engine("sqlite") as engine:
+        engine.fill({"x": [1, 0, 2, "true", "t", "", None]}, {"x": ""})
+        leaves = [row[3] for row in engine.rows(sql(rules, dialect="sqlite"))]
+    assert leaves == [0, 1, None, None, None, 1, 1]
+    with Engine("duckdb") as engine:
+        engine.fill({"x": [1, 0, 2]}, {"x": "INTEGER"})
+        with pytest.raises(duckdb.Error, match="expected false or true, got 2"):
+            engine.rows(sql(rules))
