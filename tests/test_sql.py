@@ -803,7 +803,7 @@ def test_a_views_name_is_no_longer_than_the_dialect_takes(dialect, longest):
     with pytest.raises(TargetError, match=f"--view: .* and {dialect} takes {longest}"):
         sql(rules, dialect, view="v" * (longest + 1), **{"as": "view"})
     if dialect == "postgres":
-        with pytest.raises(TargetError, match="--function: .* 64 bytes"):
+        with pytest.raises(TargetError, match=r"--function: .* 64 bytes"):
             sql(rules, dialect, function="é" * 32, **{"as": "function"})
 
 
