@@ -186,9 +186,12 @@ class Evidence:
             parts.append(self._numbers[rows].sum(0))
             return 0.0
         bins = len(np.unique(self.problem.bins[tree.axis, rows])) - 1
-        cuts = min(tree.extra, bins)
-        found = math.log(len(self.axes)) + gammaln(bins + 1) - gammaln(cuts + 1)
-        found += cuts * math.log(len(tree.children)) - gammaln(bins - cuts + 1)
+        cuts, ways = min(tree.extra, bins), math.log(len(tree.children))
+        found = math.log(len(self.axes)) + cuts * ways
+        if _is_set(self.axes[tree.axis]):
+            found += (bins - cuts) * ways
+        else:
+            found += gammaln(bins + 1) - gammaln(cuts + 1) - gammaln(bins - cuts + 1)
         branch = self.problem.branch(tree, rows)
         return float(found) + sum(
             self._count(child, rows[branch == i], parts) for i, child in enumerate(tree.children)
@@ -196,7 +199,8 @@ class Evidence:
 
     def by_view(self, rows: Indices) -> float:
         """Return the p-value of the view's going along with the outcomes."""
-        if self.view is None:
+        # The order of categories comes from the outcomes, so a forest over it has seen them all.
+        if self.view is None or any(map(_is_set, self.axes)):
             return 1.0
         w = self.problem.weights[rows]
         scored = self._numbers[rows] / w[:, None]
@@ -207,6 +211,11 @@ class Evidence:
         spreads = ((own.T * w) @ own * ((seen.T * w) @ seen)).sum()
         deviation = math.sqrt(max(0.0, spreads) / max(1.0, w.sum() - 1))
         return float(ndtr(-along / deviation)) if deviation > 0 else 1.0
+
+
+def _is_set(axis: Axis) -> bool:
+    """Tell whether an axis has categories, more than two, in an order learned from outcomes."""
+    return isinstance(axis, SetAxis) and axis.size > 4
 
 
 def _moments(margin: Floats, n: float) -> tuple[float, float]:

@@ -118,6 +118,16 @@ def test_noise_gives_one_leaf_at_every_size():
     assert np.mean(np.array(leaves) <= 2) >= 0.95
 
 
+def test_categories_of_pure_chance_give_one_leaf():
+    leaves = []
+    for seed in range(16):
+        draw = np.random.default_rng(seed)
+        columns = {f"c{k}": [f"v{i}" for i in draw.integers(k, size=300)] for k in (3, 12, 48)}
+        table = Table.of({**columns, "y": draw.integers(2, size=300)})
+        leaves.append(len(learn(table, "y", QUICK).rules.leaves))
+    assert np.mean(np.array(leaves) <= 2) >= 0.9
+
+
 def test_below_a_real_split_noise_adds_no_leaves_and_weak_signals_are_found():
     for right, rows, most in ((0.9, 2_000, 3), (0.65, 1_000, 8)):
         draw = np.random.default_rng(rows)
