@@ -43,17 +43,24 @@ def _cast(test: str, expected: str) -> str:
 
 def _spark(test: str, expected: str) -> str:
     said = f"RAISE_ERROR(CONCAT('expected {expected}, got ', TYPEOF(x)))"
-    return f"CAST(CASE WHEN {test} THEN {said} END AS BOOLEAN)"
+    return f"CAST(IF({test}, {said}, NULL) AS BOOLEAN)"
 
 
 _FRACTION = "x <> FLOOR(x)"
 # Without ANSI mode Spark takes a text that is no number for NULL, and an integer's bytes for text.
-_SPARK_NO_NUMBER = "TYPEOF(x) RLIKE '^(string|char|varchar|boolean|date|timestamp)'"
+_SPARK_NO_NUMBER = (
+    "NOT TYPEOF(x) IN ('tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'void')"
+    " AND NOT TYPEOF(x) LIKE 'decimal%'"
+)
 _SPARK = {
     **dict.fromkeys((FLOAT, FLOAT32), _spark(_SPARK_NO_NUMBER, "a number")),
     INTEGER: _spark(f"{_SPARK_NO_NUMBER} OR {_FRACTION}", "a whole number"),
-    BOOLEAN: _spark("TYPEOF(x) <> 'boolean'", "false or true"),
-    CATEGORY: _spark("NOT TYPEOF(x) RLIKE '^(string|char|varchar|binary)'", "text"),
+    BOOLEAN: _spark("NOT TYPEOF(x) IN ('boolean', 'void')", "false or true"),
+    CATEGORY: _spark(
+        "NOT TYPEOF(x) IN ('binary', 'void') AND NOT TYPEOF(x) LIKE 'string%'"
+        " AND NOT TYPEOF(x) LIKE '%char(%'",
+        "text",
+    ),
 }
 
 UNFIT: Mapping[str, Mapping[FeatureType, str]] = {
