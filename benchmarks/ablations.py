@@ -8,7 +8,7 @@ from benchmarks import report
 from benchmarks.data import APART, choose
 from benchmarks.methods import DEFAULT, Method, of, unpruned
 from benchmarks.runner import parser, run_all, say
-from mbndt.settings import PRESETS
+from mbndt.learning.settings import PRESETS
 
 PAPER = PRESETS["paper"]
 FROZEN = replace(PAPER, rate_mask=1e-9)

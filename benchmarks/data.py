@@ -10,11 +10,11 @@ import numpy as np
 from sklearn import datasets
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from mbndt.encoding import typed_columns
-from mbndt.rows import Rows
+from mbndt.learning.network.encoding import typed_columns
+from mbndt.learning.training_set import Rows
 from mbndt.rules import Feature, FeatureType
-from mbndt.schema import Labels, Schema, infer_features, infer_target
-from mbndt.table import Column, Table
+from mbndt.tables.schema import Labels, Schema, infer_features, infer_target
+from mbndt.tables.table import Column, Table
 
 TARGET = "target"
 # The paper's data sets by their OpenML ids.

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.interpreter import route
-from mbndt.metrics import balanced_accuracy, path_lengths, squared_error_figures
-from mbndt.rows import Rows
+from mbndt.learning.training_set import Rows
+from mbndt.measures.metrics import balanced_accuracy, path_lengths, squared_error_figures
 from mbndt.rules import NumericSplit, Rules, walk
-from mbndt.schema import Labels, Values
+from mbndt.tables.schema import Labels, Values
 
 # Balanced accuracy (for numbers R squared), leaves that training rows reach, thresholds, mean
 # splits and mean different features on a test row's path, CPU seconds of the fit.

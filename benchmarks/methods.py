@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks import data, rivals
 from benchmarks.figures import Figures, figures_of, figures_of_rules
-from mbndt.model import fit
-from mbndt.rows import Rows
-from mbndt.settings import PRESETS, Settings
+from mbndt.learning.pipeline import fit
+from mbndt.learning.settings import PRESETS, Settings
+from mbndt.learning.training_set import Rows
 
 # The setting of the default's smaller variant.
 COMPACT = {"thrift": 3.0}

@@ -14,9 +14,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.data import usual
 from benchmarks.figures import Figures, figures_of
-from mbndt.rows import Rows
+from mbndt.learning.training_set import Rows
 from mbndt.rules import FeatureType
-from mbndt.schema import Labels
+from mbndt.tables.schema import Labels
 
 # Categorical columns of fewer levels become one column a level.
 LEVELS = 10

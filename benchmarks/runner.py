@@ -108,7 +108,7 @@ def run_all(
 @cache
 def code() -> str:
     """Return a digest of the learner's code."""
-    texts = [file.read_bytes() for file in sorted(Path(mbndt.__file__).parent.glob("*.py"))]
+    texts = [file.read_bytes() for file in sorted(Path(mbndt.__file__).parent.rglob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 

@@ -20,7 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.timing import show, speed
 from mbndt import Rules
-from mbndt.emitters import c_report, emit
+from mbndt.emitters import emit
+from mbndt.emitters.c import size_report
 
 ROUNDS = 301
 ROWS = 1024
@@ -164,8 +165,8 @@ def flash(X: Any, y: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: N803
         ours = str(emit(rules, "c", number=number, scale=scale).content)
         ours += "int f(const ours_input *x);\nint f(const ours_input *x) {return ours_class(x);}\n"
         theirs = emlearn_header(tree, "int16_t" if number == "int16" else "float")
-        for core in c_report.cores():
-            own, its = (c_report.measure(core, code).flash for code in (ours, theirs))
+        for core in size_report.cores():
+            own, its = (size_report.measure(core, code).flash for code in (ours, theirs))
             yield {"figure": f"class, {number}, flash on {core.name}, {core.version}", "ours": own,
                    "peer": "emlearn", "its": its, "speed": round(its / own, 2)}  # fmt: skip
 

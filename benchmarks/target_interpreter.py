@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.timing import DEPTHS, SETS, interleaved, show, speed
 from mbndt import Rules
-from mbndt.table import Table
+from mbndt.tables.table import Table
 
 ROWS = 100_000
 

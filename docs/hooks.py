@@ -17,7 +17,7 @@ def reference() -> str:
     """Return the reference of all commands, as Markdown."""
     from typer.main import get_command
 
-    from mbndt.cli import app
+    from mbndt.cli.main import app
 
     commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
     return "\n\n".join("\n".join(_command(name, it)) for name, it in commands.items())

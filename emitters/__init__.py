@@ -13,12 +13,12 @@ from mbndt.rules import Rules
 __all__ = ["TARGETS", "Artifact", "Emitter", "emit", "emitter", "emitter_class"]
 
 TARGETS = {
-    "python": "mbndt.emitters.python:Python",
-    "sql": "mbndt.emitters.sql:Sql",
-    "c": "mbndt.emitters.c:C",
-    "onnx": "mbndt.emitters.onnx:Onnx",
-    "javascript": "mbndt.emitters.javascript:JavaScript",
-    "protocol": "mbndt.emitters.protocol:Protocol",
+    "python": "mbndt.emitters.python.emit:Python",
+    "sql": "mbndt.emitters.sql.emit:Sql",
+    "c": "mbndt.emitters.c.emit:C",
+    "onnx": "mbndt.emitters.onnx.emit:Onnx",
+    "javascript": "mbndt.emitters.javascript.emit:JavaScript",
+    "protocol": "mbndt.emitters.protocol.emit:Protocol",
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from mbndt.interpreter import Predictions
-    from mbndt.table import Table
+    from mbndt.tables.table import Table
 
 C_KEYWORDS = frozenset(
     """

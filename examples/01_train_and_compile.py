@@ -13,7 +13,7 @@ from pathlib import Path
 from sklearn.datasets import load_breast_cancer
 
 from mbndt import learn, save, verify
-from mbndt.report import held_out_line, print_checks, progress_bar
+from mbndt.cli.report import held_out_line, print_checks, progress_bar
 
 FILES = {
     "breast_mass.py": ("python", {}),

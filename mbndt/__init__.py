@@ -34,8 +34,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from mbndt.api import learn, save, verify
-    from mbndt.boxes import equivalent
     from mbndt.checkpoint import load
+    from mbndt.conformance.verify import Check
     from mbndt.errors import (
         CheckpointError,
         DataError,
@@ -50,18 +50,18 @@ if TYPE_CHECKING:
     )
     from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
     from mbndt.interpreter import Predictions
-    from mbndt.model import Model
+    from mbndt.learning.pipeline import Model
     from mbndt.rules import Rules
-    from mbndt.verify import Check
+    from mbndt.rules.boxes import equivalent
 
 _HOMES = {
     "Check": "mbndt.api",
     "MBNDTClassifier": "mbndt.estimator",
     "MBNDTRegressor": "mbndt.estimator",
-    "Model": "mbndt.model",
+    "Model": "mbndt.learning.pipeline",
     "Predictions": "mbndt.interpreter",
     "Rules": "mbndt.rules",
-    "equivalent": "mbndt.boxes",
+    "equivalent": "mbndt.rules.boxes",
     "learn": "mbndt.api",
     "load": "mbndt.checkpoint",
     "save": "mbndt.api",
@@ -84,7 +84,6 @@ def __getattr__(name: str) -> object:
             raise
         raise ModuleNotFoundError(f"{name}: {message}", name=error.name) from None
     found: object = getattr(home, name)
-    globals().pop("verify", None)  # a module of that name, which its import put here
     globals()[name] = found
     return found
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbndt.conformance.verify import Check
+from mbndt.conformance.verify import verify as run_targets
 from mbndt.emitters import TARGETS
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import Rules
-from mbndt.table import Table
-from mbndt.verify import Check
-from mbndt.verify import verify as run_targets
+from mbndt.tables.table import Table
 
 if TYPE_CHECKING:
-    from mbndt.model import Model
-    from mbndt.training import Progress
+    from mbndt.learning.network.loop import Progress
+    from mbndt.learning.pipeline import Model
 
 __all__ = ["Check", "learn", "save", "verify"]
 
@@ -81,8 +81,8 @@ def learn(
         For a wrong setting; it names the nearest valid choice.
 
     """
-    from mbndt import model
-    from mbndt import settings as learner
+    from mbndt.learning import pipeline as model
+    from mbndt.learning import settings as learner
 
     chosen = learner.preset(preset, **settings)
     table, row_weights = _without(_table(data, query), target, weights, exclude)
@@ -171,7 +171,7 @@ def _table(data: object, query: str | None) -> Table:
 
 
 def _schema(schema: str | Path | Mapping[str, Any] | None) -> Any:
-    from mbndt.schema import Schema
+    from mbndt.tables.schema import Schema
 
     if schema is None:
         return None
@@ -184,8 +184,8 @@ def _without(
     table: Table, target: str, weights: object, exclude: Sequence[str]
 ) -> tuple[Table, Any]:
     """Return a table without what is no feature, and its rows' weights."""
-    from mbndt.rows import row_weights
-    from mbndt.schema import read_weights
+    from mbndt.learning.training_set import row_weights
+    from mbndt.tables.schema import read_weights
 
     if not isinstance(target, str):
         raise OptionError(f"target: got {type(target).__name__}, expected the name of a column;"

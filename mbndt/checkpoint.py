@@ -19,11 +19,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mbndt.errors import CheckpointError, RulesError
 from mbndt.rules import Rules
-from mbndt.rules_json import MAX_BYTES
+from mbndt.rules.json import MAX_BYTES
 from mbndt.writing import write_whole
 
 if TYPE_CHECKING:
-    from mbndt.model import Model
+    from mbndt.learning.pipeline import Model
 
 RECORD = "/mbndt/rules.json"
 FORMAT = "mbndt-model"

@@ -14,16 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mbndt.errors import OptionError, shown
-from mbndt.inputs import class_factors, columns_of, iterable, matched, names_of, plain_labels
+from mbndt.tables.inputs import class_factors, columns_of, iterable, matched, names_of, plain_labels
 
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
     from mbndt.interpreter import Predictions
-    from mbndt.model import Model
-    from mbndt.problem import Floats
+    from mbndt.learning.pipeline import Model
+    from mbndt.learning.refine.problem import Floats
     from mbndt.rules import Rules
-    from mbndt.schema import Schema
+    from mbndt.tables.schema import Schema
 
     Declared = Schema | Mapping[str, Any] | str | Path | None
 
@@ -79,9 +79,9 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
         """Learn from rows X [n, F], their targets y [n] and their weights [n], 1 where None."""
-        from mbndt.model import learn
-        from mbndt.rows import row_weights, with_target
-        from mbndt.settings import preset
+        from mbndt.learning.pipeline import learn
+        from mbndt.learning.settings import preset
+        from mbndt.learning.training_set import row_weights, with_target
 
         given = {k: v for k, v in self.get_params().items() if v is not None and k not in OWN}
         settings = preset(self.preset, seed=_seed(self.random_state), **given, **self._balance())
@@ -130,9 +130,9 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a state of `__getstate__`; raises `RulesError` for rules that break the contract."""
-        from mbndt.model import Model
+        from mbndt.learning.pipeline import Model
+        from mbndt.learning.settings import Settings
         from mbndt.rules import Rules
-        from mbndt.settings import Settings
 
         state = dict(state)
         figures, settings = state.pop("_figures", None), state.pop("_settings", None)
@@ -236,7 +236,7 @@ def _seed(state: int | RandomState | None) -> int:
 
 
 def _schema(declared: Declared) -> Schema | None:
-    from mbndt.schema import Schema
+    from mbndt.tables.schema import Schema
 
     if declared is None or isinstance(declared, Schema):
         return declared

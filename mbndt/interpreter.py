@@ -27,8 +27,8 @@ from mbndt.rules import (
     Rules,
     SetSplit,
 )
-from mbndt.table import Array, Column, Table
-from mbndt.values import Value, float32_above, read_value
+from mbndt.rules.values import Value, float32_above, read_value
+from mbndt.tables.table import Array, Column, Table
 
 MANY = 4  # a node with at least one in so many rows is said to have many
 FEW = 16  # thresholds that are faster compared one after the other than searched

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.rules import Feature, FeatureType, Rules, TargetType
-from mbndt.values import EXPECTED
+from mbndt.rules.values import EXPECTED
 
 if TYPE_CHECKING:
-    from mbndt.emitters.sql_tree import Writer
+    from mbndt.emitters.sql.case import Writer
 
 Fold: TypeAlias = Callable[[str], str]
 
@@ -42,8 +42,8 @@ def score(df: Any, rules: Rules, prefix: str = "") -> Any:
     from pyspark.sql.functions import expr
 
     from mbndt.emitters import emit
-    from mbndt.emitters.sql_dialects import dialect
-    from mbndt.emitters.sql_tree import Writer
+    from mbndt.emitters.sql.case import Writer
+    from mbndt.emitters.sql.dialects import dialect
 
     if not isinstance(prefix, str):
         raise OptionError(f"prefix: got {shown(prefix)}, expected text")

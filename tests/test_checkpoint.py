@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from mbndt import load
 from mbndt.checkpoint import RECORD, save, with_rules
 from mbndt.errors import CheckpointError, MbndtError, OutputError, RulesError
-from mbndt.model import learn
-from mbndt.settings import preset
+from mbndt.learning.pipeline import learn
+from mbndt.learning.settings import preset
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from mbndt.cli import app
+from mbndt.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = get_command(app).commands

@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from mbndt import MBNDTClassifier, MBNDTRegressor
 from mbndt.errors import DataError, DataWarning, OptionError
-from mbndt.schema import Schema
+from mbndt.tables.schema import Schema
 
 # Toy tables number their rows, and one column tells the target.
 pytestmark = [

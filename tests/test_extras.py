@@ -8,7 +8,7 @@ import pytest
 from conftest import EXAMPLE
 
 from mbndt import load
-from mbndt.rules_json import canonical
+from mbndt.rules.json import canonical
 
 LEARNING = ("torch", "sklearn", "scipy", "joblib", "optuna")
 
@@ -23,7 +23,7 @@ sys.meta_path.insert(0, Block)
 """
 MAIN = """
 sys.argv = ["mbndt", *{words!r}]
-from mbndt.cli import main
+from mbndt.cli.main import main
 main()
 """
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from strategies import chain, many_intervals, rule_trees, single_leaf
 
 from mbndt import interpreter
-from mbndt.csv_files import parse_csv
+from mbndt.conformance.verify import boundary_rows, special_values
 from mbndt.errors import DataError
 from mbndt.interpreter import leaf_ids, leaf_of, predict
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules
-from mbndt.table import Table
-from mbndt.values import read_value
-from mbndt.verify import boundary_rows, special_values
+from mbndt.rules.values import read_value
+from mbndt.tables.csv_files import parse_csv
+from mbndt.tables.table import Table
 
 
 @settings(max_examples=100)

@@ -52,7 +52,7 @@ def test_the_wheel_compiles_rules_in_a_clean_environment(wheel, tmp_path):
 import sys, mbndt
 assert mbndt.__file__.startswith({str(site)!r}), mbndt.__file__
 sys.argv = ["mbndt", "compile", {str(EXAMPLE)!r}, "--target", "python"]
-from mbndt.cli import main
+from mbndt.cli.main import main
 main()
 """
     done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from strategies import chain, many_intervals, regression, single_leaf
 
-from mbndt.emitters.sql_engines import engine
+from mbndt.conformance.verify import boundary_rows
+from mbndt.emitters.sql.engines.base import engine
 from mbndt.errors import DataError, EngineMissing, OptionError, TargetError
 from mbndt.interpreter import predict
 from mbndt.rules import (
@@ -26,8 +27,7 @@ from mbndt.rules import (
     TargetType,
 )  # fmt: skip
 from mbndt.spark import score
-from mbndt.table import Table
-from mbndt.verify import boundary_rows
+from mbndt.tables.table import Table
 
 KINDS = {"float64": "double", "float32": "double", "integer": "bigint", "boolean": "boolean",
          "category": "string"}  # fmt: skip
@@ -39,7 +39,7 @@ def spark():
         engine("spark")
     except EngineMissing as error:
         pytest.skip(str(error))
-    from mbndt.emitters.sql_arrow import spark_session
+    from mbndt.emitters.sql.engines.arrow import spark_session
 
     return spark_session()
 

@@ -1,0 +1,83 @@
+"""Run a module in Node over a table, for verification."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mbndt.emitters.base import Artifact
+from mbndt.errors import EngineFailed, EngineMissing
+from mbndt.rules import Feature, FeatureType, Label, TargetType
+
+if TYPE_CHECKING:
+    from mbndt.interpreter import Predictions
+    from mbndt.tables.table import Table
+
+DRIVER = Path(__file__).parents[2] / "templates" / "javascript" / "driver.mjs"
+# How the driver reads the cells of a feature: numbers as text, as JSON has neither NaN nor bigints.
+KINDS = {FeatureType.BOOLEAN: "plain", FeatureType.CATEGORY: "plain", FeatureType.INTEGER: "whole"}
+
+
+@cache
+def node_version() -> str:
+    """Return Node's version; raises `EngineMissing` where there is none."""
+    return f"Node {_node('--version').strip().removeprefix('v')}"
+
+
+def _node(*arguments: str, stdin: str = "", folder: str | None = None) -> str:
+    node = shutil.which("node")
+    if node is None:
+        raise EngineMissing("no node on PATH: install Node.js 16.9 or later")
+    done = subprocess.run(
+        [node, *arguments], input=stdin.encode(), capture_output=True, cwd=folder, check=False
+    )
+    if done.returncode:
+        raise EngineFailed(f"node: {done.stderr.decode(errors='replace').strip()[-500:]}")
+    return done.stdout.decode()
+
+
+def run(artifact: Artifact, table: Table) -> Predictions:
+    """Answer the rows of a table by calling the module's functions."""
+    import numpy as np
+
+    from mbndt.interpreter import Predictions
+
+    rules = artifact.rules
+    kinds = [KINDS.get(feature.type, "number") for feature in rules.used]
+    rows = [
+        [_cell(feature, row[feature.name]) for feature in rules.used]
+        for row in table.records(rules.used)
+    ]
+    names = [feature.name for feature in rules.used]
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "rules.mjs").write_text(artifact.text, "ascii")
+        shutil.copy(DRIVER, folder)
+        question = json.dumps({"names": names, "kinds": kinds, "rows": rows})
+        answers = json.loads(_node("driver.mjs", stdin=question, folder=folder))
+    whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
+    labels = [_label(kind, text, whole) for _, kind, text, _ in answers]
+    probabilities = None
+    if rules.target.classes:
+        shape = (len(answers), len(rules.target.classes))
+        probabilities = np.array([answer[3] for answer in answers], np.float64).reshape(shape)
+    return Predictions(np.array([answer[0] for answer in answers], np.int64), labels, probabilities)
+
+
+def _cell(feature: Feature, value: object) -> object:
+    if value is None or feature.type in (FeatureType.BOOLEAN, FeatureType.CATEGORY):
+        return value if value == value else None
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _label(kind: str, text: str, whole: bool) -> Label | float:
+    """Return a label as Python has it; JavaScript's numbers don't tell integers from doubles."""
+    if kind == "boolean":
+        return text == "true"
+    if kind in ("number", "bigint"):
+        return int(text) if whole else float(text)
+    return text

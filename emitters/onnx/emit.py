@@ -1,0 +1,289 @@
+"""ONNX: standard operators only. A tree finds the leaf; every answer is a look-up by leaf.
+
+So answers are exact whatever the tree operator's own outputs can hold. How rules become trees over
+columns of numbers stands in `onnx_trees.py`; here are the graph around them and its inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import cycle, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mbndt.emitters.base import Artifact, Emitter, choose, identifier
+from mbndt.emitters.onnx.graph import MATRIX, Graph, add_trees, value_info
+from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
+from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown
+from mbndt.rules import (
+    INT64_MAX,
+    INT64_MIN,
+    Feature,
+    FeatureType,
+    Label,
+    NumericSplit,
+    Rules,
+    TargetType,
+)
+from mbndt.rules.cuts import double_cut
+from mbndt.rules.invariants import check_text
+
+if TYPE_CHECKING:
+    from onnx import ValueInfoProto
+
+    from mbndt.interpreter import Predictions
+    from mbndt.tables.table import Array, Table
+
+LABEL_TYPES = {
+    TargetType.STRING: "STRING", TargetType.INTEGER: "INT64", TargetType.BOOLEAN: "BOOL",
+}  # fmt: skip
+# Runs take these in turn: small and large batches go different ways through onnxruntime.
+BATCHES = (1, 3, 60, 1000)
+
+
+@dataclass(frozen=True)
+class Onnx(Emitter):
+    """Emit a model with outputs `label`, `probabilities` and `leaf`; regression: `value`, `leaf`.
+
+    `inputs`: columns or matrix; `number`: double or float; `prefix`: text before output names.
+    """
+
+    inputs: str = "columns"
+    number: str = "double"
+    prefix: str = ""
+
+    target = "onnx"
+    variants: ClassVar[tuple[Mapping[str, object], ...]] = (
+        {"inputs": "columns", "number": "double"},
+        {"inputs": "matrix", "number": "double"},
+        {"inputs": "columns", "number": "float"},
+        {"inputs": "matrix", "number": "float"},
+    )
+
+    def __post_init__(self) -> None:
+        choose("inputs", self.inputs, ("columns", "matrix"))
+        choose("number", self.number, NUMBERS)
+        try:
+            check_text(self.prefix, "--prefix", empty=True)
+        except RulesError as error:
+            raise OptionError(str(error)) from None
+
+    @property
+    def form(self) -> Format:
+        """Return how the inputs hold values."""
+        return Format(self.inputs == "matrix", NUMBERS[self.number])
+
+    def emit(self, rules: Rules) -> Artifact:
+        """Return the model's bytes.
+
+        Raises `TargetError` for what its inputs or numbers can't hold, for an output that is named
+        as an input, and for rules without features.
+        """
+        self._refuse(rules)
+        notes = tuple(dict.fromkeys(self._dropped(rules)))
+        graph = Graph([MATRIX, *rules.feature, *self._outputs(rules)])
+        found = add_trees(graph, Plan(rules, self.form))
+        # Squeeze copies nothing unless it gives an output.
+        leaf = graph.cast(graph.add("Squeeze", [found], axes=[1]), "INT64", self.prefix + "leaf")
+        outputs = []
+        for name, kind, shape, values in _answers(rules, self.form.number):
+            table = graph.constant(kind, shape, values)
+            graph.add("Gather", [table, leaf], self.prefix + name)
+            outputs.append(value_info(self.prefix + name, kind, ["N", *shape[1:]]))
+        outputs.append(value_info(leaf, "INT64", ["N"]))
+        content = graph.serialize(rules, self._inputs(rules), outputs, notes)
+        return Artifact(identifier(rules.name), ".onnx", content, rules, notes)
+
+    def engine(self) -> str:
+        """Return onnxruntime's version; raises `EngineMissing`."""
+        return f"onnxruntime {_onnxruntime().__version__}"
+
+    def unheld(self) -> tuple[int | float, ...]:
+        """Return the least integer, which stands for missing."""
+        return (INT64_MIN,)
+
+    def run(self, artifact: Artifact, table: Table) -> Predictions:
+        """Answer the rows with onnxruntime on the CPU, in batches of different sizes."""
+        import numpy as np
+
+        from mbndt.interpreter import Predictions
+
+        session = _session(artifact)
+        feeds = self._feeds(artifact.rules, table)
+        found = [
+            session.run(None, {name: array[rows] for name, array in feeds.items()})
+            for rows in _batches(table.rows)
+        ]
+        answer, *rest, leaf = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        probabilities = rest[0].astype(np.float64) if rest else None
+        return Predictions(leaf, answer.tolist(), probabilities)
+
+    def expected(self, rules: Rules, table: Table) -> Predictions:
+        """Return the interpreter's answers to the rows as the inputs hold them, with numbers
+        rounded as the outputs hold them.
+        """
+        from mbndt.interpreter import predict
+        from mbndt.tables.table import Table
+
+        if self.inputs == "columns" and self.number == "double":
+            return predict(rules, table)
+        held = {feature.name: self._held(feature, table) for feature in rules.used}
+        found = predict(rules, Table(held, table.rows))
+        number = self.form.number
+        if found.probabilities is None:
+            values: list[Label | float] = [
+                number.nearest(float(value)) for value in found.prediction
+            ]
+            return replace(found, prediction=values)
+        rounded = found.probabilities.astype(number.numpy).astype("float64")
+        return replace(found, probabilities=rounded)
+
+    def _outputs(self, rules: Rules) -> list[str]:
+        own = ["label", "probabilities"] if rules.target.classes else ["value"]
+        return [self.prefix + name for name in [*own, "leaf"]]
+
+    def _refuse(self, rules: Rules) -> None:
+        if not rules.features:
+            raise TargetError("onnx: the rules have no features, and a model needs an input")
+        for feature in rules.features:
+            name = shown(feature.name)
+            if self.inputs == "matrix" and feature.type == FeatureType.CATEGORY:
+                raise TargetError(
+                    f"onnx: {name} is a category, which --inputs matrix can't hold; columns can"
+                )
+            if self.inputs == "columns" and feature.name in self._outputs(rules):
+                raise TargetError(
+                    f"onnx: {name} is a feature and an output; --prefix TEXT renames the outputs"
+                )
+        for leaf in rules.leaves:
+            value = leaf.value
+            if not isinstance(value, tuple) and math.isinf(self.form.number.nearest(value)):
+                raise TargetError(
+                    f"onnx: leaf {leaf.leaf} has the value {value!r}, past the range of"
+                    " --number float; double can hold it"
+                )
+
+    def _dropped(self, rules: Rules) -> Iterator[str]:
+        """Yield a note on each interval that some value reaches, but nothing the inputs hold."""
+        for split in rules.splits:
+            if not isinstance(split, NumericSplit):
+                continue
+            feature, cut = rules.feature[split.feature], self.form.cut
+            thresholds = [part.below for part in split.intervals if part.below is not None]
+            for low, high in pairwise(thresholds):
+                reached = double_cut(feature, low) < double_cut(feature, high)
+                if reached and cut(feature, low) >= cut(feature, high):
+                    yield (
+                        f"{shown(feature.name)}: the interval from {low} to below {high} is left"
+                        f" out, as no {self.number} lies in it"
+                    )
+
+    def _inputs(self, rules: Rules) -> list[ValueInfoProto]:
+        number = self.form.number.onnx
+        if self.inputs == "matrix":
+            doc = f"{', '.join(rules.feature)}; missing: NaN"
+            return [value_info(MATRIX, number, ["N", len(rules.features)], doc)]
+        found = []
+        for feature in rules.features:
+            kind, missing = INPUT_TYPES.get(feature.type, (number, "NaN"))
+            doc = f"{feature.type}, missing: {missing if missing != '' else 'the empty text'}"
+            said = ", ".join(text for text in (feature.label, feature.unit, doc) if text)
+            found.append(value_info(feature.name, kind, ["N", 1], said))
+        return found
+
+    def _feeds(self, rules: Rules, table: Table) -> dict[str, Array]:
+        """Return the inputs' arrays; a column that no split uses need not be in the table."""
+        import numpy as np
+
+        from mbndt.tables.table import Table
+
+        empty = Table({name: [None] * table.rows for name in rules.feature}, table.rows)
+        used = set(rules.used)
+        columns = {
+            feature.name: self._feed(feature, table if feature in used else empty)
+            for feature in rules.features
+        }
+        if self.inputs == "matrix":
+            return {MATRIX: np.stack(list(columns.values()), axis=1)}
+        return {name: array.reshape(-1, 1) for name, array in columns.items()}
+
+    def _feed(self, feature: Feature, table: Table) -> Array:
+        import numpy as np
+
+        if feature.type == FeatureType.CATEGORY:
+            return np.array(_texts(feature, table), object)
+        if feature.type == FeatureType.FLOAT32:
+            # Given as it came: to round it is the model's part.
+            feature = replace(feature, type=FeatureType.FLOAT64)
+        values, missing = self._rounded(feature, table)
+        gap = np.nan if self.form.rounds(feature) else INPUT_TYPES[feature.type][1]
+        return np.where(missing, gap, values)
+
+    def _held(self, feature: Feature, table: Table) -> list[Any]:
+        """Return what the interpreter must be given for the input's values, None for missing."""
+        if feature.type == FeatureType.CATEGORY:
+            return _texts(feature, table)
+        values, missing = self._rounded(feature, table)
+        held = values.tolist()
+        if feature.type == FeatureType.INTEGER:
+            # What rounds to 2^63 lies in the last interval, as the last int64 does.
+            held = [min(int(value), INT64_MAX) for value in held]
+        return [None if gone else x for x, gone in zip(held, missing, strict=True)]
+
+    def _rounded(self, feature: Feature, table: Table) -> tuple[Array, Array]:
+        """Return a column's values, as its input holds them, and what is missing."""
+        import numpy as np
+
+        column = table.typed(feature)
+        if not self.form.rounds(feature):
+            return column.values, column.missing
+        with np.errstate(over="ignore"):
+            return column.values.astype(self.form.number.numpy), column.missing
+
+
+def _answers(rules: Rules, number: Number) -> Iterator[tuple[str, str, list[int], list[Any]]]:
+    """Yield each answer's name, type, shape [L, ...] and values, by leaf."""
+    leaves = rules.leaves
+    values = [leaf.value if isinstance(leaf.value, tuple) else (leaf.value,) for leaf in leaves]
+    rounded = [number.nearest(float(x)) for row in values for x in row]
+    if not rules.target.classes:
+        yield "value", number.onnx, [len(leaves)], rounded
+        return
+    labels = [rules.label(leaf) for leaf in leaves]
+    yield "label", LABEL_TYPES[rules.target.type], [len(leaves)], labels
+    yield "probabilities", number.onnx, [len(leaves), len(rules.target.classes)], rounded
+
+
+def _texts(feature: Feature, table: Table) -> list[str]:
+    """Return a category column's own texts, empty where missing."""
+    return [
+        # A lone surrogate, which no category has, is not UTF-8.
+        "" if gone else str(raw).encode(errors="backslashreplace").decode()
+        for raw, gone in zip(table.column(feature.name), table.typed(feature).missing, strict=True)
+    ]
+
+
+def _batches(rows: int) -> Iterator[slice]:
+    """Yield the rows in batches of different sizes; of no rows, one empty batch."""
+    start, sizes = 0, cycle(BATCHES)
+    while start < rows or start == 0:
+        end = start + next(sizes)
+        yield slice(start, end)
+        start = end
+
+
+def _session(artifact: Artifact) -> Any:
+    runtime = _onnxruntime()
+    options = runtime.SessionOptions()
+    # Threads that wait actively cost more than these short runs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return runtime.InferenceSession(artifact.content, options, ["CPUExecutionProvider"])
+
+
+def _onnxruntime() -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise EngineMissing("onnxruntime is not installed: pip install onnxruntime") from None
+    return onnxruntime

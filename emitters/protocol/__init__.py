@@ -1,0 +1,1 @@
+"""The protocol target: the decision sheet."""

@@ -1,0 +1,363 @@
+"""The decision sheet: numbered steps that a person follows by hand, on paper or on a screen.
+
+`protocol_reader` owns the grammar of the steps and follows them back; the other `protocol_*` own a
+block each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbndt.emitters import base
+from mbndt.emitters.base import Artifact, Emitter
+from mbndt.emitters.protocol import font
+from mbndt.emitters.protocol import grammar as paper
+from mbndt.emitters.protocol.drawing import drawing, ems
+from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance, seen, seen_range
+from mbndt.emitters.protocol.examples import examples
+from mbndt.emitters.protocol.grammar import Sheet, Step, number_text, quoted, value_text
+from mbndt.emitters.protocol.results import FEW_ROWS, answer_text, exact_tables, results
+from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
+from mbndt.emitters.protocol.steps import steps_of, ways
+from mbndt.emitters.protocol.text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
+from mbndt.errors import shown
+from mbndt.rules import Feature, FeatureType, Rules, Threshold
+from mbndt.rules.values import label_text, to_float32
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from mbndt.interpreter import Predictions
+    from mbndt.tables.table import Table
+
+FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
+READERS = {".html": "HTML", ".md": "Markdown"}
+PAPERS = ("a4", "letter")
+# How a page is set that has up to so many lines.
+STEP_LETTERS, RESULT_LETTERS = 60, 200  # in a line, about
+DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
+
+_TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Protocol(Emitter):
+    """Emit a sheet of numbered steps, results with what they rest on, and worked examples.
+
+    `format` is `html` (one page with a form, no network), `pdf`, `md` or `txt`; `sheet` is a TOML
+    or JSON file, or a mapping, of what people state; `paper` is that of the PDF, `a4` or `letter`.
+    """
+
+    format: str = "html"
+    sheet: str | Path | Mapping[str, Any] | None = None
+    paper: str = "a4"
+
+    target = "protocol"
+    variants = ({"format": "md"}, {"format": "html"})
+
+    def __post_init__(self) -> None:
+        base.choose("format", self.format, FORMATS)
+        base.choose("paper", self.paper, PAPERS)
+
+    def emit(self, rules: Rules) -> Artifact:
+        """Return the sheet's text, or the bytes of a PDF.
+
+        Raises `OptionError` for a wrong statement, `EngineMissing` for a PDF without WeasyPrint.
+        """
+        stated = self._statements(rules)
+        sheet = steps_of(rules)
+        reached = {answer.leaf for step in sheet.steps.values() for answer in step.answers}
+        leaves = [leaf for leaf in rules.leaves if leaf.leaf in reached or not sheet.steps]
+        unreached = sorted({leaf.leaf for leaf in rules.leaves} - {leaf.leaf for leaf in leaves})
+        view = _view(rules, stated, sheet) | {"unreached": unreached}
+        letters = {feature.name: letter for letter, feature in sheet.inputs.items()}
+        view["results"] = results(rules, leaves, ways(sheet), letters)
+        view["exact"] = list(exact_tables(rules, leaves))
+        kind = "html" if self.format == "pdf" else self.format
+        densities = _densities(view)
+        script = _script(rules) if self.format == "html" else ""
+
+        def text(density: str, faces: str = "") -> str:
+            return _template(kind).render(
+                view, format=kind, paper=self.paper, interactive=self.format == "html",
+                density=density, escapes=r"\\u{" in repr(view), script=script,
+                families=font.FAMILIES, faces=faces,
+            )  # fmt: skip
+
+        content: str | bytes = text(densities[0])
+        notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
+        notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
+        if kind == "html":
+            plain, faces = str(content), ""
+            if font.brought():
+                faces = font.faces(plain)
+            if self.format == "pdf":
+                from mbndt.emitters.protocol.pdf import pdf
+
+                content = pdf(text(density, faces) for density in densities)
+            else:
+                content = text(densities[0], faces)
+                notes += font.notes(plain)
+        name = base.identifier(rules.name)
+        return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
+
+    def _statements(self, rules: Rules) -> Statements:
+        if self.sheet is None or isinstance(self.sheet, Mapping):
+            return Statements.of(dict(self.sheet or {}), rules)
+        return Statements.read(Path(self.sheet), rules)
+
+    def engine(self) -> str:
+        """Return the name of the reader that follows the sheet."""
+        return f"paper reader ({READERS.get(FORMATS[self.format], 'none')})"
+
+    def run(self, artifact: Artifact, table: Table) -> Predictions:
+        """Answer the rows by following the text of a Markdown or HTML sheet, and nothing else."""
+        sheet = paper.read_sheet(artifact.text, html=artifact.suffix == ".html")
+        return paper.answer_rows(sheet, table)
+
+
+@cache
+def _template(kind: str) -> Template:
+    from mbndt.emitters.protocol.text import filled, underlined
+
+    finalize = {"md": markdown}.get(kind)
+    page = base.templates("protocol", autoescape=kind != "txt", finalize=finalize)
+    page.filters |= {"filled": filled, "underlined": underlined, "ems": ems}
+    return page.get_template("sheet.jinja")
+
+
+def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
+    """Return what every format shows, but for the results."""
+    inputs = {letter: rules.feature[entry.name] for letter, entry in sheet.inputs.items()}
+    known = {feature.name: stated.feature(feature) for feature in rules.features}
+    titles = _titles(rules, known)
+    places = {letter: i for i, letter in enumerate(inputs)}
+    steps = [
+        _step(step, inputs[step.letter], known, titles) | {"field": places[step.letter]}
+        for step in sheet.steps.values()
+    ]
+    patterns = _patterns(rules, stated)
+    kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
+    answers = {leaf.leaf: answer_text(rules, leaf) for leaf in rules.leaves}
+    return {
+        "title": said(stated.title) if stated.title else plain(rules.name),
+        "draft": not stated.validation,
+        "identity": list(_identity(rules, stated)),
+        "use": list(_use(rules, stated)),
+        "origin": base.provenance_line(rules),
+        "mark": rules.fingerprint[:12],
+        "titles": titles,
+        "inputs": [_input(rules, *pair, known, titles) for pair in inputs.items()],
+        "columns": [
+            [letter, quoted(entry.name), _TYPE_WORDS[entry.type]]
+            for letter, entry in inputs.items()
+        ],
+        "fields": [_field(*pair, known, titles) for pair in inputs.items()],
+        "unused": [quoted(entry.name) for entry in rules.features if entry not in rules.used],
+        "steps": steps,
+        "answers": answer_table(rules, stated),
+        "patterns": patterns,
+        "drawing": drawing(sheet, titles, answers, kinds),
+        "evidence": list(evidence(rules, stated)),
+        "provenance": list(provenance(rules)),
+        "rounded": "rounded from" in rules.provenance,
+        "examples": list(examples(sheet, titles, _ranges(rules, known))),
+        "types": {entry.type.value for entry in inputs.values()},
+        "few": FEW_ROWS,
+    }
+
+
+def _ranges(
+    rules: Rules, known: Mapping[str, InputStatement]
+) -> dict[str, tuple[Threshold, Threshold]]:
+    """Return the range of each number: what is plausible, else that of the training rows."""
+    found: dict[str, tuple[Threshold, Threshold]] = {}
+    for feature in rules.used:
+        ends = known[feature.name].range or seen_range(rules, feature)
+        if ends is not None:
+            whole = feature.type == FeatureType.INTEGER
+            low, high = (math.ceil(ends[0]), math.floor(ends[1])) if whole else map(float, ends)
+            found[feature.name] = (low, high)
+    return found
+
+
+def _too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose thresholds have more decimals than are recorded."""
+    for name, decimals in stated.decimals().items():
+        unit = Decimal(1).scaleb(-decimals)
+        for threshold in rules.thresholds(rules.feature[name]):
+            if Decimal(repr(threshold)) % unit:
+                yield (f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
+                       " mbndt round rounds it in the rules")  # fmt: skip
+                break
+
+
+def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose unit is stated in other words than the rules'."""
+    for name, entry in stated.features.items():
+        own = " ".join(rules.feature[name].unit.split())
+        if entry.unit and own and entry.unit != own:
+            yield (f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
+                   " nothing is converted")  # fmt: skip
+
+
+def _densities(view: Mapping[str, Any]) -> list[str]:
+    """Return how closely a page may be set, by the lines that it will take, the best first; the
+    last is for what fits no page.
+    """
+    lines = len(view["answers"]) + len(view["inputs"])
+    for step in view["steps"]:
+        rows = [" ".join(row["parts"]) for row in step["rows"]]
+        lines += 1 + bool(step["missing"]) + sum(1 + len(text) // STEP_LETTERS for text in rows)
+    lines += sum(len(example["walk"]) for example in view["examples"])
+    rows = [" ".join(row) for row in view["results"]["rows"]]
+    lines += sum(2 + len(text) // RESULT_LETTERS for text in rows)
+    return [*(name for name, most in DENSITIES.items() if lines <= most), "close"]
+
+
+def _patterns(rules: Rules, stated: Statements) -> list[str]:
+    """Return each class's pattern: what is stated, else the next that is left."""
+    wanted = [stated.outcomes.get(label_text(label)) for label in rules.target.classes]
+    own = [outcome.pattern if outcome else "" for outcome in wanted]
+    left = itertools.cycle([pattern for pattern in PATTERNS if pattern not in own] or PATTERNS)
+    return [pattern or next(left) for pattern in own]
+
+
+def _identity(rules: Rules, stated: Statements) -> Iterator[list[str]]:
+    yield ["Version", said(stated.version)]
+    yield ["Date", said(stated.date)]
+    yield ["Next review", said(stated.review_date)]
+    yield ["Author", said(stated.author)]
+    yield ["Contact", said(stated.contact)]
+
+
+def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
+    """Yield what the sheet is for; what nobody stated stays visible."""
+    target = rules.target
+    classes = " or ".join(map(value_text, target.classes))
+    unit = f", in {plain(target.unit)}" if target.unit else ""
+    yield ["Outcome", said(stated.outcome) if stated.outcome else plain(target.description)]
+    yield ["Within", said(stated.horizon)]
+    yield ["Answer", f"{plain(target.name)}: " + (classes or "a number") + unit]
+    yield ["For", said(stated.population)]
+    yield ["Where, when, by whom", said(stated.setting)]
+    yield ["Do not use if", "; ".join(map(said, stated.exclusions)) or NOT_STATED]
+
+
+def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]:
+    """Return each feature's label, or its name where another goes by the same label."""
+    count = Counter([entry.label for entry in known.values()] + [*rules.feature])
+    return {
+        name: plain(entry.label if entry.label and count[entry.label] == 1 else name)
+        for name, entry in known.items()
+    }
+
+
+def _input(
+    rules: Rules, letter: str, feature: Feature, known: Mapping[str, InputStatement],
+    titles: Mapping[str, str],
+) -> list[str]:  # fmt: skip
+    entry = known[feature.name]
+    number = feature.type.numeric
+    what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
+    return [
+        letter,
+        titles[feature.name],
+        plain(entry.unit) if number or entry.unit else NOT_APPLICABLE,
+        what or NOT_STATED,
+        _plausible(feature, entry),
+        seen(rules, feature),
+        said(entry.missing) if entry.missing else "row “missing”",
+    ]
+
+
+def _plausible(feature: Feature, entry: InputStatement) -> str:
+    if feature.type == FeatureType.BOOLEAN:
+        return "yes or no"
+    if feature.type == FeatureType.CATEGORY:
+        return " or ".join(map(quoted, feature.categories))
+    found = [] if entry.range is None else [" to ".join(map(number_text, entry.range))]
+    if entry.decimals is not None:
+        places = "decimal" if entry.decimals == 1 else "decimals"
+        whole = f"the nearest {10 ** -min(entry.decimals, 0)}"
+        found.append("to " + (f"{entry.decimals} {places}" if entry.decimals > 0 else whole))
+    return ", ".join(found) or NOT_STATED
+
+
+def _step(
+    step: Step, feature: Feature, known: Mapping[str, InputStatement], titles: Mapping[str, str]
+) -> dict[str, Any]:
+    single = feature.type == FeatureType.FLOAT32
+    entry = known[feature.name]
+    return {
+        "number": step.number,
+        "letter": step.letter,
+        "title": titles[feature.name],
+        "unit": entry.unit and plain(entry.unit),
+        "missing": entry.missing and f"If it cannot be measured: {said(entry.missing)}",
+        "type": feature.type.value,
+        "rows": [
+            {
+                "parts": row.parts, "then": row.then, "step": row.step, "leaf": row.leaf,
+            }
+            for row in step.answers
+        ],
+        # A value written exactly as such an end falls below it.
+        "falling": [
+            (number_text(end), number_text(to_float32(end)))
+            for end in sorted(step.ends) if single and to_float32(end) < end
+        ],
+    }  # fmt: skip
+
+
+# The form
+
+
+def _field(
+    letter: str, feature: Feature, known: Mapping[str, InputStatement], titles: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a field of the form: its choices as they are shown, or the plausible range."""
+    entry = known[feature.name]
+    what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
+    least, greatest = map(number_text, entry.range or (0.0, 0.0))
+    choices = [quoted(text) for text in feature.categories]
+    if feature.type == FeatureType.BOOLEAN:
+        choices = [value_text(False), value_text(True)]
+    return {
+        "letter": letter, "title": titles[feature.name], "type": feature.type.value,
+        "unit": entry.unit and plain(entry.unit), "choices": choices, "range": entry.range,
+        "what": what, "plausible": f"from {least} to {greatest}",
+        "missing": f"not measured: {said(entry.missing)}" if entry.missing else "not measured",
+    }  # fmt: skip
+
+
+def _script(rules: Rules) -> str:
+    """Return the page's script: the JavaScript target's module, and what drives the form by it."""
+    from mbndt.emitters.javascript.emit import JavaScript, literal
+
+    module = JavaScript().emit(rules).text
+    fields = [
+        {
+            "name": feature.name, "type": feature.type.value, "known": list(feature.categories),
+            "other": _unlisted(feature),
+        }
+        for feature in rules.used
+    ]  # fmt: skip
+    data = json.dumps(fields).replace("<", literal("<")[1:-1])
+    driver = base.templates("protocol").get_template("form.mjs.jinja").render(fields=data)
+    return f"{module}\n{driver}"
+
+
+def _unlisted(feature: Feature) -> str:
+    from mbndt.rules.boxes import unseen_text
+
+    return unseen_text(feature.categories)

@@ -1,0 +1,163 @@
+"""The results of a decision sheet: what each rests on, how sure it is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from mbndt.emitters.protocol.grammar import (
+    EXACT_VALUE,
+    MISSING,
+    PROBABILITY,
+    Answer,
+    Bounds,
+    number_text,
+    value_text,
+)
+from mbndt.emitters.protocol.text import NOT_STATED, brief, percent
+from mbndt.measures.confidence import rule_of_three, wilson
+from mbndt.rules import Feature, FeatureType, Leaf, Rules
+from mbndt.rules.boxes import Reason, Space, edge, reasons
+
+FEW_ROWS = 20
+NEVER = "no input ends here"  # as the steps on its way exclude one another
+CLASSES_A_TABLE = 3
+
+
+def results(
+    rules: Rules, leaves: list[Leaf], ways: Mapping[int, list[int]], letters: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the table to look results up in: for each what it rests on, its steps, its reason."""
+    because = _reasons(rules, letters)
+    if rules.task == "regression":
+        head, cells = ["Value", "Training rows", "Mean", "Standard deviation"], _spread
+    else:
+        head, cells = ["Answer", "Of its training rows (95 %)"], _support
+    rows = []
+    for leaf in leaves:
+        way = ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none"
+        rows.append([
+            f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf), way,
+            because.get(leaf.leaf, NEVER), _note(rules, leaf),
+        ])  # fmt: skip
+    return {"header": ["Result", *head, "Steps", "Because", "Note"], "rows": rows}
+
+
+def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
+    """Yield every probability, in tables of a few classes each; of a regression every value."""
+    classes = rules.target.classes
+    if not classes:
+        values = [[f"R{leaf.leaf}", value_text(rules.label(leaf))] for leaf in leaves]
+        yield {"header": ["Result", EXACT_VALUE], "rows": values}
+    for start in range(0, len(classes), CLASSES_A_TABLE):
+        part = slice(start, start + CLASSES_A_TABLE)
+        head = ["Answer", *(PROBABILITY + value_text(label) for label in classes[part])]
+        yield _table(rules, leaves, head, partial(_chances, part=part))
+
+
+def _table(
+    rules: Rules, leaves: list[Leaf], head: list[str], cells: Callable[[Leaf], list[str]]
+) -> dict[str, Any]:
+    rows = [[f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf)] for leaf in leaves]
+    return {"header": ["Result", *head], "rows": rows}
+
+
+def answer_text(rules: Rules, leaf: Leaf) -> str:
+    """Return a leaf's answer as the steps print it; a regression's value with a few digits."""
+    return value_text(rules.label(leaf)) if rules.target.classes else brief(float(leaf.value))  # type: ignore[arg-type]
+
+
+def _support(leaf: Leaf) -> list[str]:
+    """Return how many training rows had the answer, and what share this speaks for."""
+    if not leaf.counts or not leaf.size:
+        return [NOT_STATED]
+    hits, n = leaf.counts[leaf.class_index], leaf.size
+    return [f"{hits} of {n}, {percent(hits / n)} ({interval(hits, n)})"]
+
+
+def interval(hits: int, n: int) -> str:
+    """Return the 95 % interval of a share in words: Wilson's; at no hits the rule of three."""
+    if hits == 0:
+        return f"below {percent(rule_of_three(n))}"
+    low, high = wilson(hits, n)
+    return f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
+
+
+def _spread(leaf: Leaf) -> list[str]:
+    numbers = [NOT_STATED if x is None else brief(x) for x in (leaf.mean, leaf.std)]
+    return [NOT_STATED if leaf.size is None else str(leaf.size), *numbers]
+
+
+def _note(rules: Rules, leaf: Leaf) -> str:
+    found = []
+    if leaf.size is not None and leaf.size < FEW_ROWS:
+        found.append("few rows")
+    if isinstance(leaf.value, tuple):
+        if leaf.value.count(max(leaf.value)) > 1:
+            found.append("tie: first class")
+        if leaf.counts and leaf.counts[leaf.class_index] < max(leaf.counts):
+            found.append("rarer class counts more")
+    return "; ".join(found)
+
+
+def _chances(leaf: Leaf, part: slice) -> list[str]:
+    assert isinstance(leaf.value, tuple)
+    cells = [f"{percent(p)} ({number_text(p)})" for p in leaf.value[part]]
+    if leaf.counts is None:
+        return cells
+    counts = [f"{n} row" if n == 1 else f"{n} rows" for n in leaf.counts[part]]
+    return [f"{cell}, {rows}" for cell, rows in zip(cells, counts, strict=True)]
+
+
+# Reasons
+
+
+def _reasons(rules: Rules, letters: Mapping[str, str]) -> dict[int, str]:
+    """Return by leaf id the conditions that suffice for its answer, in words."""
+    space = Space.of(rules)
+    return {reason.leaf.leaf: _because(rules, space, reason, letters)
+            for reason in reasons(rules, space)}  # fmt: skip
+
+
+def _because(rules: Rules, space: Space, reason: Reason, letters: Mapping[str, str]) -> str:
+    said = [
+        f"{letters[name]} {_condition(rules, rules.feature[name], space, mask)}"
+        for name, mask in reason.enough.items()
+    ]
+    return "; ".join(said) or "every input has this answer"
+
+
+def _condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
+    cells = space.cells[feature.name]
+    inside = [bool(mask >> i & 1) for i in range(len(cells))]
+    *known, missing = inside
+    if not any(known):
+        return MISSING
+    if feature.type.numeric:
+        said = " ".join(Answer(bounds=tuple(_runs(rules, feature, cells[:-1], known))).parts)
+    else:
+        texts = [value for value, chosen in zip(cells[:-1], known, strict=True) if chosen]
+        if feature.categories and known[-1]:
+            others = [v for v, chosen in zip(cells[:-2], known, strict=False) if not chosen]
+            said = "any but " + " or ".join(map(value_text, others)) if others else "any"
+        else:
+            said = " or ".join(map(value_text, texts))
+    return f"{said}, or {MISSING}" if missing and not all(known) else said
+
+
+def _runs(rules: Rules, feature: Feature, cells: Any, known: list[bool]) -> Iterator[Bounds]:
+    """Yield the half-open intervals that neighbouring cells make up, with ends as the steps say."""
+    written = {edge(feature, t): t + 0.0 for t in rules.thresholds(feature)}
+    if feature.type == FeatureType.INTEGER:
+        written = {}
+    low, open_ = None, False
+    for i, chosen in enumerate(known):
+        end = written.get(cells[i], cells[i])
+        if chosen and not open_:
+            low, open_ = (None if i == 0 else end), True
+        elif open_ and not chosen:
+            yield low, end
+            open_ = False
+    if open_:
+        yield low, None

@@ -1,0 +1,262 @@
+"""What people state about a decision sheet, beside what the rules know: read, checked, templated.
+
+Nothing here changes an answer. What is not stated stays empty, and the sheet says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mbndt.errors import OptionError, nearest, shown
+from mbndt.reading import read_plain
+from mbndt.rules import Feature, FeatureType, Rules
+from mbndt.rules.values import label_text
+
+MAX_DECIMALS = 15
+PATTERNS = ("plain", "stripes", "dots", "grid", "dark")
+Limits = tuple[float, float]
+# What says that there was none, and so must not lift the stamp of a draft.
+NO_VALIDATION = ("-", "?", "n/a", "na", "no", "none", "not validated", "not yet", "tbd", "todo")
+
+
+@dataclass(frozen=True)
+class InputStatement:
+    """What people state about a feature: how it is called and measured, `range` [least, greatest]
+    of plausible values, the `decimals` to record, and what to do if it can't be measured.
+    """
+
+    label: str = ""
+    unit: str = ""
+    description: str = ""
+    measured: str = ""
+    range: Limits | None = None
+    decimals: int | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class OutcomeStatement:
+    """What to do about an outcome, and the `pattern` that marks it where colour is lost."""
+
+    action: str = ""
+    pattern: str = ""
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What people state about a sheet. `validation` says how it was validated on other data; while
+    it is empty the sheet is a draft. Outcomes go by the class as text.
+    """
+
+    title: str = ""
+    population: str = ""
+    setting: str = ""
+    exclusions: tuple[str, ...] = ()
+    outcome: str = ""
+    horizon: str = ""
+    author: str = ""
+    contact: str = ""
+    version: str = ""
+    date: str = ""
+    review_date: str = ""
+    validation: str = ""
+    features: Mapping[str, InputStatement] = field(default_factory=dict)
+    outcomes: Mapping[str, OutcomeStatement] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path, rules: Rules) -> Statements:
+        """Read a TOML or JSON file; raises `OptionError` that names the file and the key."""
+        return cls.of(read_plain(path, "sheet"), rules, f"--sheet: {path}")
+
+    @classmethod
+    def of(cls, found: object, rules: Rules, source: str = "sheet") -> Statements:
+        """Take plain values about rules; raises `OptionError` that starts with `source`."""
+        values = _checked(cls, found, source)
+        inputs = _tables(found, "features", list(rules.feature), source)
+        labels = [label_text(label) for label in rules.target.classes]
+        outcomes = _tables(found, "outcomes", labels, source)
+        if values.get("validation", "").casefold() in NO_VALIDATION:
+            raise OptionError(
+                f"{source}: validation: got {shown(values['validation'])}; say on what other data,"
+                " and how well, or leave it empty"
+            )
+        stated = cls(**values, features={
+            name: _input(entry, rules.feature[name], f"{source}: features: {shown(name)}")
+            for name, entry in inputs.items()
+        }, outcomes={
+            name: _outcome(entry, f"{source}: outcomes: {shown(name)}")
+            for name, entry in outcomes.items()
+        })  # fmt: skip
+        _check_patterns(stated, source)
+        return stated
+
+    def decimals(self) -> dict[str, int]:
+        """Return the decimals stated, by feature."""
+        stated = {name: entry.decimals for name, entry in self.features.items()}
+        return {name: decimals for name, decimals in stated.items() if decimals is not None}
+
+    def feature(self, feature: Feature) -> InputStatement:
+        """Return what is known of a feature; a statement goes before what the rules say."""
+        stated = self.features.get(feature.name, InputStatement())
+        return InputStatement(
+            stated.label or feature.label,
+            stated.unit or feature.unit,
+            stated.description or feature.description,
+            stated.measured,
+            stated.range,
+            stated.decimals,
+            stated.missing,
+        )
+
+
+T = TypeVar("T")
+
+
+def _checked(kind: type[Any], found: object, source: str) -> dict[str, Any]:
+    """Return the texts among plain values; raises `OptionError` for an unknown key, or no text."""
+    if not isinstance(found, dict):
+        raise OptionError(f"{source}: expected a table of keys, got {shown(found)}")
+    known = {entry.name: entry for entry in fields(kind)}
+    values: dict[str, Any] = {}
+    for key, value in found.items():
+        if key not in known:
+            raise OptionError(f"{source}: unknown key {shown(key)}{nearest(str(key), known)}")
+        if known[key].type == "str":
+            values[key] = _text(value, f"{source}: {key}")
+        elif key == "exclusions":
+            if not isinstance(value, list):
+                raise OptionError(f"{source}: {key}: expected a list of texts, got {shown(value)}")
+            values[key] = tuple(_text(item, f"{source}: {key}") for item in value)
+    return values
+
+
+def _text(value: object, source: str) -> str:
+    # TOML has dates.
+    text = value.isoformat() if hasattr(value, "isoformat") else value
+    if not isinstance(text, str) or "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise OptionError(f"{source}: expected a text, got {shown(value)}")
+    return " ".join(text.split())
+
+
+def _tables(found: object, key: str, known: list[str], source: str) -> dict[str, Any]:
+    assert isinstance(found, dict)
+    tables = found.get(key, {})
+    if not isinstance(tables, dict):
+        raise OptionError(f"{source}: {key}: expected a table for each, got {shown(tables)}")
+    for name in tables:
+        if name not in known:
+            raise OptionError(f"{source}: {key}: unknown {shown(name)}{nearest(name, known)}")
+    return tables
+
+
+def _input(entry: object, feature: Feature, source: str) -> InputStatement:
+    values = _checked(InputStatement, entry, source)
+    assert isinstance(entry, dict)
+    if "range" in entry:
+        values["range"] = _range(entry["range"], f"{source}: range")
+    if "decimals" in entry:
+        values["decimals"] = _decimals(entry["decimals"], f"{source}: decimals")
+    for key in {"range", "decimals"} & values.keys():
+        if not feature.type.numeric:
+            raise OptionError(f"{source}: {key}: only for numbers, got a {feature.type}")
+    return InputStatement(**values)
+
+
+def _range(value: object, source: str) -> Limits:
+    """Return the least and greatest plausible value."""
+    if (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(end, (int, float)) and not isinstance(end, bool) for end in value)
+        and abs(value[0]) < float("inf") > abs(value[1])
+        and value[0] < value[1]
+    ):
+        return value[0], value[1]
+    raise OptionError(f"{source}: expected [least, greatest], got {shown(value)}")
+
+
+def _decimals(value: object, source: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_DECIMALS:
+        return value
+    raise OptionError(
+        f"{source}: expected a whole number from {-MAX_DECIMALS} to {MAX_DECIMALS},"
+        f" got {shown(value)}"
+    )
+
+
+def _outcome(entry: object, source: str) -> OutcomeStatement:
+    found = OutcomeStatement(**_checked(OutcomeStatement, entry, source))
+    if found.pattern and found.pattern not in PATTERNS:
+        raise OptionError(
+            f"{source}: pattern: got {shown(found.pattern)}{nearest(found.pattern, PATTERNS)}"
+        )
+    return found
+
+
+def _check_patterns(stated: Statements, source: str) -> None:
+    seen: dict[str, str] = {}
+    for name, outcome in stated.outcomes.items():
+        twin = seen.setdefault(outcome.pattern, name) if outcome.pattern else name
+        if twin != name:
+            raise OptionError(
+                f"{source}: outcomes: {shown(twin)} and {shown(name)} have one pattern"
+            )
+
+
+# The template
+
+
+def template(rules: Rules) -> str:
+    """Return the TOML file to fill in, with what the rules know; it reads back as it stands."""
+    lines = [
+        f"# What the decision sheet of {_toml(rules.name)} says beside its steps.",
+        "# Fill in what you know; what stays empty is printed as NOT STATED.",
+        "",
+        *(f"{key} = {value}" for key, value in TOP.items()),
+    ]
+    for feature in rules.used:
+        lines += ["", f"[features.{_toml(feature.name)}]", *_feature_lines(feature)]
+    for label in rules.target.classes:
+        lines += ["", f"[outcomes.{_toml(label_text(label))}]"]
+        lines += ['action = ""  # what to do', f'pattern = ""  # one of {", ".join(PATTERNS)}']
+    return "\n".join(lines) + "\n"
+
+
+TOP = {
+    "title": '""  # the decision, in a few words',
+    "population": '""  # for whom',
+    "setting": '""  # where and when it is used, by whom',
+    "exclusions": '[]  # do not use if: ["age below 18", "pregnant"]',
+    "outcome": '""  # what is predicted',
+    "horizon": '""  # within what time',
+    "author": '""  # who answers for the sheet',
+    "contact": '""',
+    "version": '""',
+    "date": '""  # of this version: 2026-11-30',
+    "review_date": '""  # 2027-06-30',
+    "validation": '""  # on what other data it was validated, and how well; empty: a draft',
+}
+
+
+def _feature_lines(feature: Feature) -> list[str]:
+    lines = [
+        f"label = {_toml(feature.label)}",
+        f"unit = {_toml(feature.unit)}",
+        f"description = {_toml(feature.description)}",
+        'measured = ""  # how and when',
+        'missing = ""  # what to do if it cannot be measured',
+    ]
+    if feature.type.numeric:
+        lines.append("# range = [0, 100]  # least and greatest plausible value")
+        if feature.type != FeatureType.INTEGER:
+            lines.append("# decimals = 1  # as recorded; `mbndt round` rounds the thresholds to it")
+    return lines
+
+
+def _toml(text: str) -> str:
+    """Return a TOML string: as JSON's, but for the characters that TOML wants escaped too."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

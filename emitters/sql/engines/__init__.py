@@ -1,0 +1,1 @@
+"""The SQL engines that verification runs."""

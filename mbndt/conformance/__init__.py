@@ -1,0 +1,1 @@
+"""Proof that every target answers as the interpreter does."""

@@ -1,0 +1,1 @@
+"""Other libraries' trees as rules."""

@@ -1,0 +1,1 @@
+"""The paper's network: learned as a whole, pruned to rules."""

@@ -1,0 +1,102 @@
+"""What training knows about rules, kept with them as plain values: rows, ranges, gaps, figures.
+
+It documents and never changes an answer. The sheet prints it; rounding trusts its gaps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbndt._version import __version__
+from mbndt.learning.settings import Settings
+from mbndt.learning.training_set import Rows
+from mbndt.rules import Feature, Rules
+from mbndt.tables.table import Column
+
+# The training values on both sides of a threshold, None past the last one: `x < t` sorts the rows
+# alike for every t with low < t <= high.
+Gap = tuple[float | None, float | None]
+
+
+def learned(rules: Rules, rows: Rows, settings: Settings) -> dict[str, Any]:
+    """Return the provenance of rules that were learned from rows."""
+    return {
+        "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
+        "branching": settings.branching, "seed": settings.seed, **trained_on(rules, rows),
+    }  # fmt: skip
+
+
+def trained_on(rules: Rules, rows: Rows) -> dict[str, Any]:
+    """Return facts of the training rows: how many there were by class index, and of each feature in
+    use the share missing and, for numbers, the least and greatest value and the thresholds' gaps.
+    """
+    found: dict[str, Any] = {}
+    if rows.codes is not None:
+        found["class rows"] = np.bincount(rows.codes, minlength=len(rows.target.classes)).tolist()
+    found["features"] = {
+        feature.name: _feature_facts(rules, feature, rows.typed[feature.name])
+        for feature in rules.used
+    }
+    return found
+
+
+def _feature_facts(rules: Rules, feature: Feature, column: Column) -> dict[str, Any]:
+    facts: dict[str, Any] = {"missing": float(np.mean(column.missing))}
+    if feature.type.numeric:
+        values = finite_values(column)
+        facts["range"] = [values[0], values[-1]] if values else None
+        facts["gaps"] = [list(gap) for gap in gaps(values, rules.thresholds(feature))]
+    return facts
+
+
+def finite_values(column: Column) -> list[float]:
+    """Return the different finite values of a column, rising, as Python's exact numbers."""
+    values = np.unique(column.values[~column.missing])
+    found: list[float] = values[np.isfinite(values)].tolist()
+    return found
+
+
+def gaps(values: Sequence[float], thresholds: Sequence[float]) -> list[Gap]:
+    """Return for each threshold the neighbouring ones of some rising values.
+
+    >>> gaps([1, 2, 4], [2, 3, 9])
+    [(1, 2), (2, 4), (4, None)]
+    """
+    found: list[Gap] = []
+    for threshold in thresholds:
+        place = bisect_left(values, threshold)
+        low = values[place - 1] if place else None
+        found.append((low, values[place] if place < len(values) else None))
+    return found
+
+
+def known_gaps(rules: Rules, name: str) -> list[Gap] | None:
+    """Return the gaps that the rules' provenance states for a feature's thresholds, if it does."""
+    facts = mapping(mapping(rules.provenance.get("features")).get(name))
+    listed = facts.get("gaps")
+    thresholds = rules.thresholds(rules.feature[name])
+    if not isinstance(listed, list) or len(listed) != len(thresholds):
+        return None
+    found: list[Gap] = []
+    for gap, threshold in zip(listed, thresholds, strict=True):
+        if not isinstance(gap, list) or len(gap) != 2 or not all(map(_is_end, gap)):
+            return None
+        low, high = gap
+        # Facts of other thresholds than these prove nothing.
+        if (low is not None and low >= threshold) or (high is not None and threshold > high):
+            return None
+        found.append((low, high))
+    return found
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return a value if it is a mapping, else an empty one: provenance is anybody's JSON."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_end(value: object) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

@@ -1,0 +1,1 @@
+"""Exact re-splits over binned rows: rules made better and smaller."""

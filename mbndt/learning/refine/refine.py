@@ -1,0 +1,161 @@
+"""Rules made better and smaller over training rows: Rules in, Rules out.
+
+The rules' splits become cuts over bins, exact re-splits improve them (`resplitting.py`), and the
+best of several starts becomes rules over raw columns again, whose leaves are refitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mbndt.errors import DataError
+from mbndt.learning.network.encoding import typed_columns
+from mbndt.learning.provenance import trained_on
+from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
+from mbndt.learning.refine.evidence import Evidence
+from mbndt.learning.refine.forest_labels import blended, out_of_bag
+from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
+from mbndt.learning.refine.problem import Cut, Floats, Indices, Problem, Tree, merged
+from mbndt.learning.refine.resplit import improve
+from mbndt.learning.settings import SMOOTHED_ROWS, Settings
+from mbndt.learning.training_set import Rows, unit_weights
+from mbndt.rules import Leaf, Node, Rules
+from mbndt.tables.schema import Schema, infer_target
+from mbndt.tables.table import Table
+
+# Growing subtrees anew pays where rows bear many splits; beyond so many rows it takes long.
+REGROWN_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Refined rules with their objective, and the objective of each start before and after."""
+
+    rules: Rules
+    objective: float
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+def refine(
+    rows: Rows, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
+) -> Refined:
+    """Refine the best of some starts: given rules, and the settings' `greedy` trees of our own.
+
+    `exact` keeps every threshold and category of the starts, so that the objective can't rise above
+    theirs.
+    """
+    outcome = rows.indicators()
+    axes = fit_axes(rows.features, rows.typed, outcome, rows.weights, starts if exact else ())
+    bins = bins_of(axes, rows.typed, rows.rows)
+    view = None
+    if settings.smooths(rows.count):
+        view = out_of_bag(bins, outcome, rows.weights, settings.seed)
+    smooth = outcome if view is None else blended(outcome, view, settings.smoothing)
+    noise = None if view is None else rows.noise(view)
+    classes = rows.class_counts()
+    problem = Problem(
+        bins, tuple(axis.size for axis in axes), rows.goal(smooth),
+        settings.price(rows.count, noise, rows.imbalance()), settings.branching,
+        max([settings.depth, *(rules.depth for rules in starts if exact)]),
+        settings.fewest(rows.count), rows.weights,
+        None if classes is None else outcome * rows.weights[:, None],
+        () if classes is None else tuple(map(settings.least, classes.tolist())),
+    )  # fmt: skip
+    trees = [_from_rules(axes, rules, problem) for rules in starts]
+    trees += _greedy(problem, settings.greedy, settings.seed)
+    trees = trees or [problem.goal.best(problem.rows)]
+    before = tuple(problem.objective(tree, problem.rows) for tree in trees)
+    trees = [improve(problem, tree) for tree in trees]
+    after = tuple(problem.objective(tree, problem.rows) for tree in trees)
+    # A small leaf of given rules may stay, as to join it to another could cost more.
+    whole = replace(problem, fewest=1, least=()) if exact else problem
+    best = merged(whole, trees[int(np.argmin(after))], problem.rows)
+    if settings.regrow and rows.count > SMOOTHED_ROWS and rows.rows <= REGROWN_ROWS:
+        best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
+        best = merged(whole, improve(problem, best), problem.rows)
+    if not exact and settings.penalty is None:
+        best = Evidence(problem, axes, outcome, view).borne_out(best, problem.rows)
+        best = merged(problem, best, problem.rows)
+    if isinstance(best, Cut):
+        root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
+    else:  # no split tells anything, so the most common class is the answer
+        root = replace(rows, balanced=False).leaf(0, problem.rows)
+    rules = Rules(rows.target.name, rows.target, rows.features, root)
+    return Refined(rules, problem.objective(best, problem.rows), before, after)
+
+
+def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
+    """Return greedy trees: the plain one, and one that looks ahead."""
+    draw = np.random.default_rng(seed)
+    every = np.arange(len(problem.sizes))
+    return [
+        grow_among(problem, problem.rows, problem.depth, split, every, draw)
+        for split in (least_impurity, best_ahead)[: count if len(every) else 0]
+    ]
+
+
+def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:
+    place = {axis.feature.name: i for i, axis in enumerate(axes)}
+
+    def tree(node: Node, rows: Indices) -> Tree:
+        if isinstance(node, Leaf) or node.feature not in place or len(rows) == 0:
+            return problem.goal.best(rows) if len(rows) else 0
+        i = place[node.feature]
+        to = bin_table(rules, node, axes[i])
+        branch = to[problem.bins[i, rows]]
+        children = tuple(tree(child, rows[branch == c]) for c, child in enumerate(node.children))
+        return Cut(i, to, children)
+
+    return tree(rules.root, problem.rows)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """The walk from a tree over bins to the nodes of rules."""
+
+    training: Rows
+    axes: Sequence[Axis]
+    problem: Problem
+    ids: itertools.count[int]
+
+    def node(self, tree: Tree, rows: Indices) -> Node:
+        if not isinstance(tree, Cut):
+            return self.training.leaf(next(self.ids), rows, self.problem.goal)
+        branch = self.problem.branch(tree, rows)
+        children = tuple(
+            self.node(child, rows[branch == i]) for i, child in enumerate(tree.children)
+        )
+        return self.axes[tree.axis].split(tree.to, children)
+
+
+def refine_rules(
+    rules: Rules, table: Table, target: str, settings: Settings, weights: Floats | None = None
+) -> Refined:
+    """Refine given rules over the rows of a table whose column `target` has the true answers.
+
+    Every threshold of the rules stays a choice, so their objective (error plus the price of their
+    intervals) can't rise; their depth is kept where it is above the settings' own. The table needs
+    all features of the rules. Raises `DataError` for rows that don't fit the rules.
+    """
+    outcome = infer_target(table, target, Schema.of_target(rules), rules.task)
+    outcome = replace(outcome, target=rules.target)
+    weights = unit_weights(table.rows, weights)
+    if not weights.any():
+        raise DataError(f"{table.source}: no rows to refine over")
+    rows = Rows(rules.features, typed_columns(table, rules.features), outcome, weights,
+                settings.class_weight == "balanced").take(np.flatnonzero(weights > 0))  # fmt: skip
+    found = refine(rows, [rules], replace(settings, greedy=0), exact=True)
+    provenance = {
+        **rules.provenance,
+        "refined from": rules.fingerprint,
+        "training rows": rows.rows,
+        **trained_on(found.rules, rows),
+    }
+    provenance.pop("held out", None)  # figures of other rules
+    refined = replace(found.rules, name=rules.name, provenance=provenance)
+    return replace(found, rules=refined)

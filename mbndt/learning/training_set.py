@@ -1,0 +1,222 @@
+"""Training rows: what learning sees, and how it weighs and sums them up in leaves.
+
+Weights count rows. Whole-number weights are repeats: a row of weight 3 is learned from as three
+equal rows are, but for a factor common to all weights, which adds nothing. Other weights tell
+proportions alone, so a factor changes nothing either; together they count for Kish's effective
+number of rows, (sum of w)^2 / sum of w^2, which is never more than there are. Weights that are
+whole by chance, such as a survey's, say more than they know: divided by their mean they don't.
+
+Rows and their repeats part ways where rows are drawn: networks' batches and early stopping, their
+encoder, the forest's bootstrap, whose out-of-bag view of a repeat has seen its copies, and held-out
+rows. Else they give the same classes to the last bit; sums of a regression's values round, which
+may decide between equal splits. Leaves record rows as they stand in the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbndt.errors import DataError, warn
+from mbndt.learning.refine.problem import Classes, Floats, Goal, Indices, Numbers
+from mbndt.rules import INT64_MAX, Feature, Leaf, Target
+from mbndt.tables.schema import Labels, Values, read_weights
+from mbndt.tables.table import Column, Table
+
+LEAST_WEIGHT = 1e-9
+MANY_REPEATS = 20
+GRID = 2.0**-24  # of class weights
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows: typed columns of `features`, what they should lead to, and the rows'
+    `weights` [n], all above zero, as counts of rows. `balanced` says that classes weigh equally.
+    """
+
+    features: tuple[Feature, ...]
+    typed: Mapping[str, Column]
+    outcome: Labels | Values
+    weights: Floats
+    balanced: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.weights)
+
+    @property
+    def count(self) -> float:
+        """Return how many rows the weights count for."""
+        return float(self.weights.sum())
+
+    @property
+    def codes(self) -> npt.NDArray[np.int64] | None:
+        """Return the rows' classes, [n]; None for a regression."""
+        return self.outcome.codes if isinstance(self.outcome, Labels) else None
+
+    @property
+    def target(self) -> Target:
+        """Return what the rules are to tell."""
+        return self.outcome.target
+
+    def take(self, index: Indices) -> Rows:
+        """Return some of the rows."""
+        outcome: Labels | Values
+        if isinstance(self.outcome, Labels):
+            outcome = replace(self.outcome, codes=self.outcome.codes[index])
+        else:
+            outcome = replace(self.outcome, values=self.outcome.values[index])
+        typed = {name: column.take(index) for name, column in self.typed.items()}
+        return replace(self, typed=typed, outcome=outcome, weights=self.weights[index])
+
+    def indicators(self) -> Floats:
+        """Return the rows' outcomes as numbers: one column a class [n, C], or the values of a
+        regression at mean 0 and unit spread [n, 1].
+        """
+        if isinstance(self.outcome, Labels):
+            return np.eye(len(self.target.classes))[self.outcome.codes]
+        values = self.outcome.values
+        mean = np.average(values, weights=self.weights)
+        spread = np.sqrt(np.average((values - mean) ** 2, weights=self.weights))
+        return ((values - mean) / (spread or 1.0))[:, None]
+
+    def class_weights(self) -> Floats:
+        """Return each class's weight, [C]: n / (C n_c), or 1 if classes aren't balanced."""
+        assert isinstance(self.outcome, Labels)
+        count = len(self.target.classes)
+        sums = np.bincount(self.outcome.codes, self.weights, count)
+        if not self.balanced:
+            return np.ones(count)
+        present = np.count_nonzero(sums)
+        return np.asarray(np.divide(sums.sum(), present * sums, out=np.ones(count), where=sums > 0))
+
+    def noise(self, view: Floats) -> float:
+        """Return how noisy the outcomes are in a view of them [n, K]: Gini's impurity, each class
+        weighing the same if balanced, or the mean squared error at unit spread.
+        """
+        if isinstance(self.outcome, Values):
+            return float(np.average((self.indicators() - view)[:, 0] ** 2, weights=self.weights))
+        share = view * self.class_weights()
+        share /= share.sum(1, keepdims=True)
+        weights = self.weights * self.class_weights()[self.outcome.codes]
+        return float(np.average(1 - (share**2).sum(1), weights=weights))
+
+    def goal(self, outcome: Floats) -> Goal:
+        """Return the goal of (smoothed) outcomes."""
+        if isinstance(self.outcome, Labels):
+            # On a grid, so that sums are exact: of rows in any order, and of repeats.
+            each = np.round(self.class_weights() / GRID) * GRID
+            return Classes(outcome * each * self.weights[:, None])
+        return Numbers(outcome[:, 0], self.weights)
+
+    def class_counts(self) -> Floats | None:
+        """Return how many rows there are of each class, [C]; None for a regression."""
+        if self.codes is None:
+            return None
+        return np.asarray(np.bincount(self.codes, self.weights, len(self.target.classes)), float)
+
+    def imbalance(self) -> float:
+        """Return how many rows of the data are worth one of balanced data: rows beside Kish's
+        effective rows, as a row of a light class weighs as many of the others.
+        """
+        counts = self.class_counts()
+        if counts is None:
+            return 1.0
+        return float(counts @ self.class_weights() ** 2 / self.count)
+
+    def numbers(self) -> Floats:
+        """Return the rows' outcomes as one number each, [n]: class indices, or values."""
+        if isinstance(self.outcome, Labels):
+            return self.outcome.codes.astype(np.float64)
+        return self.outcome.values
+
+    def leaf(self, number: int, rows: Indices, goal: Goal | None = None) -> Leaf:
+        """Return the leaf that rows reach: the shares of their weighted classes (as smoothed in
+        `goal`), or their mean.
+        """
+        if isinstance(self.outcome, Values):
+            values, weights = self.outcome.values[rows], self.weights[rows]
+            mean = float(np.average(values, weights=weights))
+            std = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+            return Leaf(number, mean, n=len(rows), mean=mean, std=std)
+        goal = goal or self.goal(self.indicators())
+        assert isinstance(goal, Classes)
+        mass = goal.mass[rows].sum(0)
+        return Leaf(number, tuple((mass / mass.sum()).tolist()), self._counts(rows))
+
+    def network_leaf(self, number: int, outputs: Floats, rows: Indices) -> Leaf:
+        """Return the leaf that rows reach, with the network's probabilities of classes."""
+        if isinstance(self.outcome, Values):
+            return self.leaf(number, rows)
+        if len(outputs) == 1:
+            p = 1 / (1 + math.exp(-float(outputs[0])))
+            return Leaf(number, (1.0 - p, p), self._counts(rows))
+        p = np.exp(outputs - outputs.max())
+        return Leaf(number, tuple((p / p.sum()).tolist()), self._counts(rows))
+
+    def _counts(self, rows: Indices) -> tuple[int, ...]:
+        assert isinstance(self.outcome, Labels)
+        size = len(self.target.classes)
+        return tuple(np.bincount(self.outcome.codes[rows], minlength=size).tolist())
+
+
+def with_target(table: Table, y: Any) -> tuple[Table, str]:
+    """Return the table with targets y [n] as one more column, and that column's name: that of y, or
+    `target`, with `_` added where the table has it already.
+    """
+    own = getattr(y, "name", None)
+    target = own if isinstance(own, str) and own else "target"
+    while target in table:
+        target = f"{target}_"
+    if len(getattr(y, "shape", (0,))) == 2:
+        if y.shape[1] != 1:
+            raise DataError(f"y: {y.shape[1]} columns, expected one")
+        y = np.asarray(y)[:, 0]
+    column = Table.of({target: y})
+    _check_rows("y", column.columns[target], table)
+    declared = {**table.declared, **column.declared}
+    return replace(table, columns={**table.columns, **column.columns}, declared=declared), target
+
+
+def row_weights(table: Table, weights: Any) -> Floats | None:
+    """Return the rows' weights [n] as given, or None; raises `DataError` for wrong ones."""
+    if weights is None:
+        return None
+    found = read_weights(Table.of({"sample_weight": weights}), "sample_weight")
+    _check_rows("sample_weight", found, table)
+    return found
+
+
+def unit_weights(rows: int, weights: Floats | None) -> Floats:
+    """Return weights [n] as counts of rows (see above); a row that weighs next to nothing beside
+    the greatest weighs nothing.
+    """
+    if weights is None:
+        return np.ones(rows)
+    if not weights.any():
+        return weights
+    scaled = weights / weights.max()
+    scaled[scaled < LEAST_WEIGHT] = 0.0
+    kept = weights[scaled > 0]
+    if np.all(kept == np.floor(kept)) and kept.max() <= INT64_MAX:
+        found = np.where(scaled > 0, weights, 0.0)
+        found = np.asarray(found / np.gcd.reduce(kept.astype(np.int64)))
+        if found.sum() > MANY_REPEATS * len(kept):
+            warn(f"weights: whole numbers count as repeats, so {len(kept)} rows count as"
+                 f" {found.sum():.0f}; if these weights are proportions, divide them by their"
+                 " mean")  # fmt: skip
+        return found
+    part, power = np.frexp(scaled * (scaled.sum() / (scaled**2).sum()))
+    # What a factor may change in the last bits is rounded off.
+    return np.asarray(np.ldexp(np.round(part * 2**40) / 2**40, power))
+
+
+def _check_rows(name: str, values: Any, table: Table) -> None:
+    if len(values) != table.rows:
+        raise DataError(f"{name}: {len(values)} values, expected {table.rows}, one a row of X")

@@ -1,0 +1,1 @@
+"""What rules are worth: accuracy, explanation size, intervals."""

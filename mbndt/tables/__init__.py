@@ -1,0 +1,1 @@
+"""Tables of raw columns: read, typed, described."""

@@ -1,0 +1,155 @@
+"""The sheet as a PDF: one page, tagged, the same bytes each time, and nothing fetched for it."""
+
+import io
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from strategies import chain, many_intervals, regression, single_leaf
+
+from mbndt.emitters import emit
+from mbndt.emitters.protocol.pdf import pdf
+from mbndt.errors import EngineMissing
+from mbndt.rules import Rules
+
+DATA = Path(__file__).parents[2] / "data"
+MIXED_SHEET = DATA / "mixed.sheet.toml"
+MILLIMETRE = 72 / 25.4
+PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}
+
+
+def kept(name):
+    return Rules.from_json((DATA / f"{name}.rules.json").read_bytes())
+
+
+def needs_weasyprint():
+    pytest.importorskip("weasyprint", reason="no WeasyPrint", exc_type=(ImportError, OSError))
+    pytest.importorskip("fontpkg_arimo", reason="no fontpkg-arimo")
+    return pytest.importorskip("pypdf")
+
+
+def printed(rules, **options):
+    return emit(rules, "protocol", format="pdf", **options).content
+
+
+def opened(content):
+    return needs_weasyprint().PdfReader(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize(
+    "name, sheet", [("breast_mass", None), ("mixed", MIXED_SHEET), ("example", None)]
+)
+def test_an_ordinary_sheet_is_one_page(name, sheet, paper):
+    needs_weasyprint()
+    (page,) = opened(printed(kept(name), sheet=sheet, paper=paper)).pages
+    size = [float(side) for side in page.mediabox[2:]]
+    assert size == pytest.approx([side * MILLIMETRE for side in PAPERS[paper]], abs=1)
+    text = page.extract_text()
+    for part in ("Procedure", "Step 1: ", "Results", "Inputs", "Evidence", "Name and signature"):
+        assert part in text
+    assert "Fill in on screen" not in text
+
+
+def elements(node):
+    """Yield the structure elements under a node, depth first."""
+    node = node.get_object()
+    below = node.get("/K", [])
+    for child in below if isinstance(below, list) else [below]:
+        child = child.get_object()
+        if hasattr(child, "get") and "/S" in child:
+            yield child
+            yield from elements(child)
+
+
+def test_it_is_tagged_for_screen_readers():
+    needs_weasyprint()
+    reader = opened(printed(kept("mixed"), sheet=MIXED_SHEET))
+    catalog = reader.root_object
+    assert catalog["/MarkInfo"]["/Marked"]
+    assert catalog["/Lang"] == "en"
+    assert catalog["/ViewerPreferences"]["/DisplayDocTitle"]
+    assert reader.metadata.title == "Where to send an adult with suspected infection"
+    assert b"pdfuaid:part" in catalog["/Metadata"].get_object().get_data()
+    found = list(elements(catalog["/StructTreeRoot"]))
+    kinds = [element["/S"] for element in found]
+    assert {"/H1", "/H2", "/H3", "/Table", "/TR", "/TH", "/TD", "/L", "/LI"} <= set(kinds)
+    assert kinds.count("/H3") >= 11  # a heading a step
+    figures = [element for element in found if element["/S"] == "/Figure"]
+    assert "The same steps as a tree, from left to right" in [
+        figure.get("/Alt") for figure in figures
+    ]
+    assert all(figure.get("/Alt") for figure in figures)
+
+
+def test_the_same_rules_give_the_same_bytes_in_every_process():
+    needs_weasyprint()
+    code = (
+        "import hashlib, pathlib, sys; from mbndt.emitters import emit; "
+        "from mbndt.rules import Rules; rules = Rules.from_json(pathlib.Path(sys.argv[1])"
+        ".read_bytes()); found = emit(rules, 'protocol', format='pdf').content; "
+        "print(hashlib.sha256(found).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code, DATA / "example.rules.json"], check=True, text=True,
+            capture_output=True, env={"PYTHONHASHSEED": seed, "TZ": zone},
+        ).stdout
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    }  # fmt: skip
+    assert len(found) == 1
+    assert printed(kept("example")) != printed(kept("example"), sheet={"title": "another"})
+
+
+def test_nothing_is_fetched_for_it(tmp_path):
+    needs_weasyprint()
+    asked = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+    style = tmp_path / "small.css"
+    style.write_text("@page { size: 50mm 50mm }")
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        found = pdf(
+            [
+                f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
+                f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text',
+            ]
+        )
+        server.shutdown()
+    (page,) = opened(found).pages
+    assert page.mediabox[2] > 100 * MILLIMETRE
+    assert "text" in page.extract_text()
+    assert asked == []
+
+
+@pytest.mark.parametrize("rules", [chain(10), many_intervals(16), regression(), single_leaf()],
+                         ids=["chain", "16 intervals", "regression", "single leaf"])  # fmt: skip
+def test_sheets_of_any_size_can_be_printed(rules):
+    needs_weasyprint()
+    text = "\n".join(page.extract_text() for page in opened(printed(rules)).pages)
+    assert "Name and signature" in text
+    for leaf in rules.leaves:
+        assert f"R{leaf.leaf}" in text
+
+
+@pytest.mark.parametrize("error", [ImportError, OSError])
+def test_without_weasyprint_the_error_names_what_to_install(monkeypatch, error):
+    class Missing:
+        def find_spec(self, name, path=None, target=None):
+            if name == "weasyprint":
+                raise error("libpango-1.0.so.0: cannot open shared object file")
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "weasyprint"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
+    with pytest.raises(EngineMissing, match=r"pip install 'mbndt\[pdf\]'") as caught:
+        emit(single_leaf(), "protocol", format="pdf")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,435 @@
+"""What the sheet says: steps, results and what they rest on, examples, statements, gaps in them."""
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from mixed_rules import CLASSES, PROVENANCE, STATED, mixed_rules
+from sheets import LABELS, NO, YES, read, sheet_text, step_lines, two_way
+from strategies import provenances, regression, rule_trees, single_leaf
+
+from mbndt.emitters import emit
+from mbndt.errors import OptionError
+from mbndt.interpreter import leaf_of
+from mbndt.measures.confidence import rule_of_three, wilson
+from mbndt.rules import (
+    Feature,
+    FeatureType,
+    Group,
+    Interval,
+    Leaf,
+    NumericSplit,
+    Rules,
+    SetSplit,
+    Target,
+    TargetType,
+)
+
+slowly = settings(max_examples=20, deadline=None, phases=[Phase.generate],
+                  suppress_health_check=list(HealthCheck))  # fmt: skip
+formats = pytest.mark.parametrize("kind", ["md", "html", "txt"])
+
+
+def rows_below(text: str, heading: str) -> list[list[str]]:
+    """Return the cells of the first Markdown table below a heading."""
+    lines = text.split(f"\n## {heading}\n")[1].lstrip("\n").split("\n")
+    table = lines[: next(i for i, line in enumerate(lines) if not line.startswith("|"))]
+    return [[cell.strip() for cell in line.split(" | ")] for line in
+            (line[2:].removesuffix("|") for line in table[2:])]  # fmt: skip
+
+
+# Steps
+
+
+def test_each_step_says_all_values_that_lead_to_one_place_in_one_row(example):
+    assert step_lines(example, 1) == [
+        "| below 9, or 25 or more | go to step 2 |",
+        "| 9 to 20 | R0: “home” |",
+        "| 21 to 24, or missing | go to step 4 |",
+    ]
+    assert step_lines(example, 2) == [
+        "| “alert” or “voice” | go to step 3 |",
+        "| “pain” or “unresponsive”, or not listed, or missing | R5: “intensive care” |",
+    ]
+    assert step_lines(example, 3) == [
+        "| no (false) | R3: “ward” |",
+        "| yes (true), or missing | R4: “intensive care” |",
+    ]
+    assert step_lines(example, 4) == [
+        "| below 2.15, or missing | R1: “ward” |",
+        "| 2.15 or more | R2: “ward” |",
+    ]
+
+
+@slowly
+@given(rule_trees(depth=5))
+def test_a_step_has_one_row_a_child_and_each_value_stands_in_one_row(rules):
+    steps = read(rules).steps.values()
+    for step in steps:
+        goals = [(row.step, row.leaf) for row in step.answers]
+        assert len(set(goals)) == len(goals)
+        assert sum(row.missing for row in step.answers) == 1
+        assert sum(row.other for row in step.answers) <= 1
+    # Whole numbers can leave a child without any value; all others have a row.
+    if not any(feature.type == "integer" for feature in rules.features):
+        rows = sorted(len(step.answers) for step in steps)
+        assert rows == sorted(len(split.children) for split in rules.splits)
+
+
+@pytest.mark.parametrize(("kind", "cuts", "said"), [
+    ("integer", (9, 21), ["below 9, or 21 or more", "9 to 20, or missing"]),
+    ("integer", (8.5, 9.5), ["below 9, or 10 or more", "9, or missing"]),
+    # No whole number is between the first two, so both sides join.
+    ("integer", (8.2, 8.7, 30), ["below 30", "30 or more, or missing"]),
+    ("integer", (-(2**63), 2**63), ["any number, or missing"]),
+    ("integer", (-1e300, 2**53 + 1, 1e300), ["9007199254740993 or more", "below 9007199254740993,"
+                                             " or missing"]),
+    ("float64", (2.15, 6.5), ["below 2.15, or 6.5 or more", "2.15 to below 6.5, or missing"]),
+    ("float64", (-0.0, 4.0, 1e-5), ["below 0, or 0.00001 to below 4", "0 to below 0.00001, or 4 or"
+                                    " more, or missing"]),
+    ("float64", (0.1 + 0.2, 1e300), ["below 0.30000000000000004, or 1e+300 or more",
+                                     "0.30000000000000004 to below 1e+300, or missing"]),
+])  # fmt: skip
+def test_intervals_read_as_people_say_them_with_every_digit(kind, cuts, said):
+    rules = two_way(Feature("x", FeatureType(kind)), *sorted(cuts))
+    printed = [line.split(" | ")[0][2:] for line in step_lines(rules, 1)]
+    assert sorted(printed) == sorted(said)
+
+
+@formats
+def test_a_step_asks_about_the_label_in_its_unit_and_names_its_input(example, kind):
+    text = sheet_text(example, kind)
+    assert "Step 4: Serum lactate, in mmol/L? (B)" in text
+    assert "Step 3: on oxygen? (C)" in text
+    assert "Step 2: AVPU? (D)" in text
+
+
+def test_inputs_with_one_label_are_told_apart_by_name():
+    inputs = (Feature("a", FeatureType.FLOAT64, label="b"), Feature("b", FeatureType.FLOAT64),
+              Feature("c", FeatureType.FLOAT64, label="same"),
+              Feature("d", FeatureType.FLOAT64, label="same"))  # fmt: skip
+    node = Leaf(4, 4.0)
+    for i in (3, 2, 1, 0):
+        node = NumericSplit(inputs[i].name, (Interval(0.0, 0), Interval(None, 1)), 0,
+                            (Leaf(i, float(i)), node))  # fmt: skip
+    rules = Rules("r", Target("y", TargetType.FLOAT64), inputs, node)
+    assert re.findall(r"Step \d: (.)\?", sheet_text(rules)) == ["a", "b", "c", "d"]
+    stated = {"features": {"a": {"label": "c"}}}
+    assert re.findall(r"Step \d: (.)\?", sheet_text(rules, sheet=stated)) == ["a", "b", "c", "d"]
+
+
+def test_a_float32_input_says_where_an_end_itself_falls_below():
+    text = sheet_text(two_way(Feature("x", FeatureType.FLOAT32), 0.1, 0.7))
+    assert "Take care: 0.7 itself becomes 0.699999988079071, which is below 0.7." in text
+    assert "Take care: 0.1 " not in text
+    assert "number, rounded to float32" in text
+    assert "float32" not in sheet_text(two_way(Feature("x", FeatureType.FLOAT64), 0.1, 0.7))
+
+
+@slowly
+@given(rule_trees(depth=5))
+def test_steps_lead_forward_and_the_first_that_leads_on_leads_to_the_next(rules):
+    for step in read(rules).steps.values():
+        onward = [answer.step for answer in step.answers if answer.step is not None]
+        assert all(number > step.number for number in onward)
+        assert not onward or onward[0] == step.number + 1
+
+
+# Results
+
+
+def test_results_say_hits_rows_rate_and_interval_with_the_steps_that_lead_there(example):
+    rows = {row[0]: row[1:] for row in rows_below(sheet_text(example), "Results")}
+    assert rows["R0"][:3] == ["“home”", "90 of 120, 75 % (67 to 82 %)", "1"]
+    assert rows["R5"][:3] == ["“intensive care”", "9 of 9, 100 % (70 to 100 %)", "1, 2"]
+    assert rows["R2"][:3] == ["“ward”", "12 of 24, 50 % (31 to 69 %)", "1, 4"]
+    assert [row[-1].strip() for row in rows.values()] == [
+        "", "", "tie: first class", "few rows", "few rows", "few rows",
+    ]  # fmt: skip
+    bare = rows_below(sheet_text(two_way(Feature("x", FeatureType.FLOAT64), 1.0)), "Results")
+    assert [row[2] for row in bare] == ["NOT STATED", "NOT STATED"]
+
+
+@pytest.mark.parametrize(("size", "flagged"), [(19, True), (20, False)])
+def test_fewer_than_twenty_rows_are_flagged(size, flagged):
+    leaf = Leaf(0, (1.0, 0.0), (size, 0))
+    assert ("few rows" in rows_below(sheet_text(Rules("r", LABELS, (), leaf)), "Results")[0][-1]) \
+        is flagged  # fmt: skip
+    leaf = Leaf(0, 1.5, n=size, mean=1.5, std=0.25)
+    rules = Rules("r", Target("y", TargetType.FLOAT64), (), leaf)
+    (row,) = rows_below(sheet_text(rules), "Results")
+    assert row[1:5] == ["1.5", str(size), "1.5", "0.25"]
+    assert ("few rows" in row[-1]) is flagged
+
+
+def test_an_answer_that_is_not_its_rows_commonest_is_flagged():
+    leaf = Leaf(0, (0.4, 0.6), (30, 10))
+    text = sheet_text(Rules("r", LABELS, (), leaf))
+    assert "| 10 of 40, 25 % (14 to 40 %) |" in text
+    assert "| rarer class counts more |" in text
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_the_interval_is_where_a_share_would_be_that_far_off(n, data):
+    hits = data.draw(st.integers(0, n))
+    low, high = wilson(hits, n)
+    assert 0 <= low <= hits / n + 1e-12
+    assert hits / n - 1e-12 <= high <= 1
+    # Wilson's ends are the shares p of which hits / n lies z standard errors off.
+    for p in (low, high):
+        if 0 < p < 1:
+            off = abs(hits / n - p) / math.sqrt(p * (1 - p) / n)
+            assert off == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+def test_no_hit_at_all_has_an_upper_end_by_the_rule_of_three():
+    leaf = Leaf(0, (0.4, 0.6), (50, 0))
+    assert "| 0 of 50, 0 % (below 6 %) |" in sheet_text(Rules("r", LABELS, (), leaf))
+    assert [rule_of_three(n) for n in (1, 3, 300)] == [1.0, 1.0, 0.01]
+    for n in (30, 300, 3000):  # a share of 3/n shows none in n cases about once in twenty
+        assert float((1 - Fraction(3, n)) ** n) == pytest.approx(0.05, abs=0.008)
+
+
+@formats
+def test_probabilities_are_printed_in_percent_and_exactly_with_counts(example, kind):
+    text = " ".join(sheet_text(example, kind).split())
+    assert "12.5 % (0.125), 2 rows" in text
+    assert "25 % (0.25), 30 rows" in text
+    assert "Told right, held-out rows (95 %)" in text
+
+
+@pytest.mark.parametrize(("p", "said"), [
+    (0.0, "0 % (0)"), (1.0, "100 % (1)"), (1 / 3, "33.3 % (0.3333333333333333)"),
+    (1e-9, "below 0.1 % (0.000000001)"), (1 - 1e-9, "above 99.9 % (0.999999999)"),
+])  # fmt: skip
+def test_a_rounded_percentage_never_turns_little_into_none(p, said):
+    assert said in sheet_text(Rules("r", LABELS, (), Leaf(0, (p, 1.0 - p))))
+
+
+def test_a_leaf_that_nothing_reaches_is_left_out_and_named():
+    leaves = (Leaf(0, NO), Leaf(1, YES), Leaf(2, NO))
+    parts = (Interval(8.2, 0), Interval(8.7, 1), Interval(None, 2))
+    rules = Rules("r", LABELS, (Feature("n", FeatureType.INTEGER),),
+                  NumericSplit("n", parts, 0, leaves))  # fmt: skip
+    artifact = emit(rules, "protocol", format="md")
+    assert artifact.notes == ("leaf 1 is on no path and not on the sheet",)
+    assert "On no path, so left out: leaf 1." in artifact.text
+    assert list(read(rules).results) == [0, 2]
+
+
+def test_a_result_whose_steps_exclude_one_another_says_so():
+    inner = NumericSplit("x", (Interval(2.0, 0), Interval(None, 1)), 0, (Leaf(0, NO), Leaf(1, YES)))
+    root = NumericSplit("x", (Interval(1.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, NO)))
+    rules = Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),), root)
+    assert [row[4] for row in rows_below(sheet_text(rules), "Results")] == [
+        "every input has this answer", "no input ends here", "every input has this answer",
+    ]  # fmt: skip
+
+
+# Worked examples
+
+
+@slowly
+@given(rule_trees(depth=5))
+def test_worked_examples_end_where_the_interpreter_ends(rules):
+    text, sheet = sheet_text(rules), read(rules)
+    walks = re.findall(r"#### Example.*\n((?:\nStep .*\n)+)", text)
+    assert bool(walks) == bool(sheet.steps)
+    bounded = any(step.ends for step in sheet.steps.values())
+    exact = "#### Example exactly on a boundary" in text
+    # A boundary of a feature that is asked again may lie where no input comes.
+    asked_twice = len({split.feature for split in rules.splits}) < len(rules.splits)
+    assert exact == bounded or (asked_twice and not exact)
+    for walk in walks:
+        row = dict.fromkeys((feature.name for feature in rules.used), None)
+        steps = re.findall(r"Step (\d+): (.*) is .*: (go to step \d+|R\d+: .*)\n", walk)
+        for (number, asked, _), (following, _, _) in itertools.pairwise(steps):
+            assert f"Step {number}: {asked} is " in walk
+            assert int(following) in {a.step for a in sheet.steps[int(number)].answers}
+        for number, asked, _ in steps:
+            feature = sheet.inputs[sheet.steps[int(number)].letter]
+            row[feature.name] = said_value(feature, asked)
+        end = re.fullmatch(r"R(\d+): .*", steps[-1][-1])
+        assert int(end[1]) == leaf_of(rules, row)
+
+
+def said_value(feature: Feature, text: str) -> object:
+    if text.endswith(" missing"):
+        return None
+    match feature.type:
+        case FeatureType.CATEGORY:
+            return re.search(r"“([^“”]*)”$", text)[1]
+        case FeatureType.BOOLEAN:
+            return text.endswith("yes (true)")
+        case FeatureType.INTEGER:
+            return int(text.split()[-1])
+        case _:
+            return float(text.split()[-1])
+
+
+def test_one_worked_example_lies_exactly_on_a_boundary(example):
+    part = sheet_text(example).split("Example exactly on a boundary")[1]
+    assert "Step 1: respiratory rate 9 is 9 to 20: R0: “home”" in part
+    inner = NumericSplit("x", (Interval(1.5, 0), Interval(None, 1)), 0, (Leaf(1, NO), Leaf(2, YES)))
+    root = SetSplit("flag", (Group((False,), 0), Group((True,), 1)), 0, (Leaf(0, NO), inner))
+    rules = Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),
+                                Feature("flag", FeatureType.BOOLEAN)), root)  # fmt: skip
+    assert "Step 2: x 1.5 is 1.5 or more: R2: “yes”" in sheet_text(rules)
+
+
+# What people state, and what training knows
+
+
+@formats
+def test_the_sheet_says_what_it_is_and_where_it_comes_from(example, kind):
+    text = sheet_text(example, kind)
+    flat = " ".join(text.split())
+    for said in ("DRAFT - NOT VALIDATED", "It is not a medical device", example.fingerprint,
+                 "invented numbers, for tests only"):  # fmt: skip
+        assert said in flat
+    assert text == sheet_text(example, kind)
+
+
+def test_the_procedure_stands_first_and_the_fingerprint_above_it():
+    text = sheet_text(mixed_rules(), sheet=STATED)
+    order = ["# Where to send", "DRAFT", f"| Fingerprint | {mixed_rules().fingerprint[:12]} |",
+             "## Procedure", "### Step 1:", "#### Example", "## Answers", "## Results", "## Inputs",
+             "## Evidence", "## Record", "## For auditors", "## Exact figures"]  # fmt: skip
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_what_nobody_stated_is_visible_and_nothing_is_made_up(example):
+    bare = replace(example, provenance={}, target=replace(example.target, description=""))
+    text = sheet_text(bare)
+    unstated = re.findall(r"\n\| ([^|]*) \| NOT STATED \|(?=\n)", text)
+    assert unstated == [
+        "Version", "Date", "Next review", "Author", "Contact", "Outcome", "Within", "For",
+        "Where, when, by whom", "Do not use if", "Learned from", "Held-out rows of the same data",
+        "Validated on other data",
+    ]  # fmt: skip
+    for row in rows_below(text, "Answers"):
+        assert row[1:] == ["NOT STATED"] * 3
+    for row in rows_below(text, "Inputs")[:2]:
+        assert row[3:6] == ["NOT STATED"] * 3
+
+
+def test_a_draft_is_stamped_until_validation_is_declared():
+    for kind in ("md", "html", "txt"):
+        for sheet in ({}, STATED, {"validation": " "}):
+            text = sheet_text(mixed_rules(), kind, sheet=sheet)
+            assert "DRAFT - NOT VALIDATED" in text
+        done = sheet_text(mixed_rules(), kind, sheet={"validation": "400 rows of 2025, Leeds"})
+        assert "DRAFT" not in done
+        assert "400 rows of 2025, Leeds" in done
+        assert "It has not been validated" not in done
+
+
+def test_statements_stand_on_the_sheet_beside_what_training_knows():
+    text = sheet_text(mixed_rules(), sheet=STATED)
+    assert text.startswith("# Where to send an adult with suspected infection\n")
+    for said in (
+        "| Within | 24 hours |", "| Do not use if | age below 18; pregnant |",
+        "| For | adults in the emergency department |", "| Contact | extension 1234 |",
+        "| Outcome | the place of care that the patient needs |", "| Author | A. Example |",
+        "| Next review | 2027-11-01 |", "| Learned from | 1600 rows |",
+        "400 rows, balanced accuracy 0.81 (95 % 0.77 to 0.845)", "### Step 2: Respiratory rate,",
+    ):  # fmt: skip
+        assert said in text
+    assert rows_below(text, "Answers") == [
+        ["“home”", "Discharge with advice", "620 of 1600, 38.8 %", "140 of 155 (85 to 94 %)"],
+        ["“observation”", "NOT STATED", "470 of 1600, 29.4 %", "90 of 118 (68 to 83 %)"],
+        ["“ward”", "NOT STATED", "310 of 1600, 19.4 %", "0 of 77 (below 3.9 %)"],
+        ["“intensive care”", "Call the outreach team now", "200 of 1600, 12.5 %",
+         "50 of 50 (93 to 100 %)"],
+    ]  # fmt: skip
+    age, lactate, *_, oxygen, temp, weight = rows_below(text, "Inputs")
+    assert age == ["A", "Age", "years", "from the record", "18 to 110", "18 to 97, 0 % missing",
+                   "row “missing”"]  # fmt: skip
+    assert lactate[4:] == ["0.1 to 30, to 1 decimal", "0.4 to 14.2, 8 % missing",
+                           "take the row missing, and ask for it now"]  # fmt: skip
+    assert oxygen[2:5] == ["-", "NOT STATED", "yes or no"]
+    assert temp[2:5] == ["degrees C", "of the ear drum", "to the nearest 1"]
+    assert weight[4:6] == ["NOT STATED", "NOT STATED"]
+
+
+@slowly
+@given(rule_trees(), provenances(hostile=True), st.data())
+def test_provenance_is_anybodys_json_and_never_stops_a_sheet_or_makes_figures_up(
+    rules, entry, data
+):
+    strange = st.sampled_from([
+        None, True, "x", -1, 1.5, 10**400, [], {}, [1, 2], [True, False], [10**400, 1], ["a", 2],
+        {"rows": True}, {"rows": 10**400},
+    ])  # fmt: skip
+    keys = ["training rows", "class rows", "features", "held out"]
+    facts = {key: data.draw(strange) for key in keys}
+    if rules.features:
+        facts["features"] = {rules.features[0].name: {key: data.draw(strange)
+                             for key in ("missing", "range", "gaps")}}  # fmt: skip
+    figures = ["balanced_accuracy", "balanced_accuracy_95", "r2", "rmse", "class_rows"]
+    rows = {key: data.draw(strange) for key in [*figures, "class_hits"]}
+    facts["held out"] = data.draw(st.just({"rows": 5, **rows}) | strange)
+    text = sheet_text(replace(rules, provenance={**entry, **facts}))
+    said = dict(re.findall(r"\| (Learned from|Held-out rows of the same data) \| (.*) \|", text))
+    if facts["training rows"] in (True, -1, 1.5):
+        assert said["Learned from"] == "NOT STATED"
+    assert "True" not in "".join(said.values())
+
+
+def test_more_hits_than_rows_are_no_figures():
+    held = {"rows": 9, "class_rows": [1, 2, 3, 3], "class_hits": [2, 2, 0, 3]}
+    rules = replace(mixed_rules(), provenance=PROVENANCE | {"held out": held})
+    told = [row[-1] for row in rows_below(sheet_text(rules), "Answers")]
+    assert told == ["NOT STATED", "2 of 2 (34 to 100 %)", "0 of 3 (below 100 %)",
+                    "3 of 3 (44 to 100 %)"]  # fmt: skip
+
+
+def test_classes_that_are_booleans_or_whole_numbers_take_actions_too():
+    stated = {"outcomes": {"true": {"action": "go"}, "false": {"action": "stay"}}}
+    answers = rows_below(sheet_text(single_leaf(), sheet=stated), "Answers")
+    assert [row[:2] for row in answers] == [["no (false)", "stay"], ["yes (true)", "go"]]
+    numbers = Rules("r", Target("y", TargetType.INTEGER, (-1, 7)), (), Leaf(0, (0.5, 0.5)))
+    stated = {"outcomes": {"-1": {"action": "go"}}}
+    answers = rows_below(sheet_text(numbers, sheet=stated), "Answers")
+    assert [row[:2] for row in answers] == [["-1", "go"], ["7", "NOT STATED"]]
+    with pytest.raises(OptionError, match="outcomes: unknown '3'"):
+        sheet_text(numbers, sheet={"outcomes": {"3": {}}})
+    assert "## Answers" not in sheet_text(regression())
+    assert len(rows_below(sheet_text(mixed_rules()), "Answers")) == len(CLASSES)
+
+
+def test_examples_have_values_that_training_saw_where_their_intervals_allow_it():
+    text = sheet_text(mixed_rules())
+    ranges = {
+        sheet_title: facts["range"]
+        for name, facts in mixed_rules().provenance["features"].items()
+        if "range" in facts
+        for sheet_title in [mixed_rules().feature[name].label or name]
+    }
+    seen = re.findall(r"Step \d+: (.*) (-?[\d.]+) is .*: (?:go to step \d+|R\d+: .*)\n", text)
+    known = [(title, number) for title, number in seen if title in ranges]
+    assert {title for title, _ in known} == set(ranges)
+    for title, number in known:
+        least, greatest = ranges[title]
+        assert least <= float(number) <= greatest, (title, number)
+
+
+def test_a_note_tells_of_thresholds_that_are_finer_than_what_is_recorded():
+    rules = two_way(Feature("x", FeatureType.FLOAT64), 2.15)
+    for decimals, told in ((1, True), (2, False)):
+        sheet = {"features": {"x": {"decimals": decimals}}}
+        notes = emit(rules, "protocol", format="md", sheet=sheet).notes
+        assert any("2.15 is finer" in note for note in notes) == told
+
+
+def test_a_note_tells_of_a_unit_in_other_words(example):
+    for unit, told in (("mg/dL", True), ("mmol/L", False)):
+        sheet = {"features": {"lactate": {"unit": unit}}}
+        notes = emit(example, "protocol", format="md", sheet=sheet).notes
+        assert any("nothing is converted" in note for note in notes) == told
