@@ -19,13 +19,28 @@ from mbndt.tables.table import Column, Table
 TARGET = "target"
 # The paper's data sets by their OpenML ids.
 PAPER = {
-    "55": "hepatitis", "27": "colic", "56": "vote", "15": "breast-w", "1464": "blood-transfusion",
-    "37": "diabetes", "45557": "mammographic-mass", "31": "credit-g", "1494": "qsar-biodeg",
-    "1462": "banknote-authentication", "1504": "steel-plates-fault", "3": "kr-vs-kp",
-    "44": "spambase", "1489": "phoneme", "24": "mushroom", "1120": "MagicTelescope",
-    "1461": "bank-marketing", "151": "electricity", "1590": "adult", "1597": "creditcard",
+    "55": "hepatitis",
+    "27": "colic",
+    "56": "vote",
+    "15": "breast-w",
+    "1464": "blood-transfusion",
+    "37": "diabetes",
+    "45557": "mammographic-mass",
+    "31": "credit-g",
+    "1494": "qsar-biodeg",
+    "1462": "banknote-authentication",
+    "1504": "steel-plates-fault",
+    "3": "kr-vs-kp",
+    "44": "spambase",
+    "1489": "phoneme",
+    "24": "mushroom",
+    "1120": "MagicTelescope",
+    "1461": "bank-marketing",
+    "151": "electricity",
+    "1590": "adult",
+    "1597": "creditcard",
     "162": "SEA(50000)",
-}  # fmt: skip
+}
 APART = "162"  # its rows repeat, so training and test rows are the same ones
 SMALL = 1_000
 SKLEARN = ("iris", "wine", "digits", "diabetes")

@@ -37,9 +37,14 @@ def figures_of(
     else:
         score = squared_error_figures(outcome.values, got)["r2"]
     return {
-        "score": score, "leaves": leaves, "thresholds": thresholds, "path": float(path.mean()),
-        "features": float(features.mean()), "cpu_seconds": seconds, "note": note,
-    }  # fmt: skip
+        "score": score,
+        "leaves": leaves,
+        "thresholds": thresholds,
+        "path": float(path.mean()),
+        "features": float(features.mean()),
+        "cpu_seconds": seconds,
+        "note": note,
+    }
 
 
 def figures_of_rules(rules: Rules, train: Rows, test: Rows, seconds: float) -> Figures:
@@ -54,10 +59,14 @@ def figures_of_rules(rules: Rules, train: Rows, test: Rows, seconds: float) -> F
         for split in rules.splits
     )
     return figures_of(
-        test.outcome, np.array(answers)[leaf],
-        leaves=len(np.unique(route(rules, train.typed, train.rows))), thresholds=cuts,
-        path=path_lengths(rules)[leaf], features=_features(rules)[leaf], seconds=seconds,
-    )  # fmt: skip
+        test.outcome,
+        np.array(answers)[leaf],
+        leaves=len(np.unique(route(rules, train.typed, train.rows))),
+        thresholds=cuts,
+        path=path_lengths(rules)[leaf],
+        features=_features(rules)[leaf],
+        seconds=seconds,
+    )
 
 
 def _features(rules: Rules) -> npt.NDArray[np.int64]:

@@ -37,10 +37,12 @@ def noise(
     """Draw rows whose outcome, of some kind, is pure chance."""
     frame = pd.DataFrame({f"x{i}": draw.normal(size=rows) for i in range(columns)})
     if kind == "categories":
-        frame = pd.DataFrame({
-            f"x{i}": np.char.add("c", draw.integers(3 * 4**i, size=rows).astype(str))
-            for i in range(columns)
-        })  # fmt: skip
+        frame = pd.DataFrame(
+            {
+                f"x{i}": np.char.add("c", draw.integers(3 * 4**i, size=rows).astype(str))
+                for i in range(columns)
+            }
+        )
     if kind == "gaps":
         frame = frame.mask(draw.random(frame.shape) < 0.2)
     if kind == "numbers":
@@ -119,12 +121,18 @@ def noise_cases(most: int) -> list[Case]:
 def signal_cases(most: int) -> list[Case]:
     """Return the cases of weak signals, and of noise beside strong ones."""
     made: list[tuple[str, Callable[..., Drawn], tuple[int, ...]]] = [
-        (f"step .{right:.0%} right, {columns} columns".replace("%", ""),
-         partial(step, right=right, columns=columns), sizes)
-        for right, sizes in ((0.6, (300, 1_000, 2_000)), (0.8, (300, 2_000, 20_000)),
-                             (0.95, (2_000, 20_000)))
+        (
+            f"step .{right:.0%} right, {columns} columns".replace("%", ""),
+            partial(step, right=right, columns=columns),
+            sizes,
+        )
+        for right, sizes in (
+            (0.6, (300, 1_000, 2_000)),
+            (0.8, (300, 2_000, 20_000)),
+            (0.95, (2_000, 20_000)),
+        )
         for columns in (2, 20)
-    ]  # fmt: skip
+    ]
     made += [("parity .80 right, 3 columns", parity, (300, 2_000, 20_000))]
     made += [("line, R² .05, 2 columns", line, (300, 2_000, 20_000))]
     return [Case(name, n, function) for name, function, sizes in made for n in sizes if n <= most]
@@ -132,13 +140,24 @@ def signal_cases(most: int) -> list[Case]:
 
 def rare_cases(most: int) -> list[Case]:
     """Return the cases of rare classes; fresh rows have more of them, to tell the rates well."""
-    made = [((20,), 20_000), ((20,), 2_000), ((50,), 50_000), ((10,), 1_000),
-            ((20, 40), 20_000), ((20, 20), 2_000)]  # fmt: skip
+    made = [
+        ((20,), 20_000),
+        ((20,), 2_000),
+        ((50,), 50_000),
+        ((10,), 1_000),
+        ((20, 40), 20_000),
+        ((20, 20), 2_000),
+    ]
     return [
-        Case(" + ".join(map(str, counts)), rows, partial(rare, counts=counts),
-             partial(rare, counts=tuple(5_000 for _ in counts)))
-        for counts, rows in made if rows <= most
-    ]  # fmt: skip
+        Case(
+            " + ".join(map(str, counts)),
+            rows,
+            partial(rare, counts=counts),
+            partial(rare, counts=tuple(5_000 for _ in counts)),
+        )
+        for counts, rows in made
+        if rows <= most
+    ]
 
 
 Outcome = tuple[int, float, float, float]
@@ -157,9 +176,10 @@ def learned(case: Case, preset: str, seed: int) -> Outcome:
     plain = np.nan
     if all(kind.kind == "f" for kind in frame.dtypes):
         tree = (
-            DecisionTreeRegressor(max_depth=2, random_state=seed) if numbers
+            DecisionTreeRegressor(max_depth=2, random_state=seed)
+            if numbers
             else DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=seed)
-        )  # fmt: skip
+        )
         plain = float(score(answer, tree.fit(frame, y).predict(test)))
     leaves = len(model.rules_.leaves)
     return leaves, float(score(answer, model.predict(test))), plain, seconds
@@ -169,16 +189,22 @@ def run(cases: list[Case], preset: str, draws: int, jobs: int) -> pd.DataFrame:
     """Return a line of figures for each case, all draws learned from."""
     lines = {}
     with ProcessPoolExecutor(jobs) as pool:
-        found = {case: [pool.submit(learned, case, preset, seed) for seed in range(draws)]
-                 for case in cases}  # fmt: skip
+        found = {
+            case: [pool.submit(learned, case, preset, seed) for seed in range(draws)]
+            for case in cases
+        }
         for case, futures in found.items():
             leaves, score, plain, seconds = np.array([future.result() for future in futures]).T
             lines[f"{case.name}, {case.rows:,} rows"] = {
-                "one leaf": f"{np.mean(leaves == 1):.0%}", "two": f"{np.mean(leaves == 2):.0%}",
-                "more": f"{np.mean(leaves > 2):.0%}", "leaves": f"{leaves.mean():.1f}",
-                "fresh score": f"{score.mean():.3f}", "least": f"{score.min():.3f}",
-                "CART 2": f"{plain.mean():.3f}", "seconds": f"{seconds.mean():.2f}",
-            }  # fmt: skip
+                "one leaf": f"{np.mean(leaves == 1):.0%}",
+                "two": f"{np.mean(leaves == 2):.0%}",
+                "more": f"{np.mean(leaves > 2):.0%}",
+                "leaves": f"{leaves.mean():.1f}",
+                "fresh score": f"{score.mean():.3f}",
+                "least": f"{score.min():.3f}",
+                "CART 2": f"{plain.mean():.3f}",
+                "seconds": f"{seconds.mean():.2f}",
+            }
     return pd.DataFrame.from_dict(lines, "index")
 
 

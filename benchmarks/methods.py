@@ -47,9 +47,15 @@ def unpruned(train: Rows, test: Rows, seed: int, **settings: Any) -> Figures:
     got = outputs[:, 0] >= 0 if outputs.shape[1] == 1 else outputs.argmax(1)
     depth = np.full(len(leaf), network.shape.depth)
     return figures_of(
-        test.outcome, got, leaves=len(np.union1d(leaf, known)), thresholds=network.cuts.size,
-        path=depth, features=depth, seconds=seconds, note="network",
-    )  # fmt: skip
+        test.outcome,
+        got,
+        leaves=len(np.union1d(leaf, known)),
+        thresholds=network.cuts.size,
+        path=depth,
+        features=depth,
+        seconds=seconds,
+        note="network",
+    )
 
 
 @dataclass(frozen=True)
@@ -90,14 +96,15 @@ METHODS = {
     "CART": Method(rivals.cart, {"max_depth": DEFAULT.depth}),
     "CART-leaves": Method(rivals.cart, {}, like="default"),
     "LicketySPLIT": Method(
-        rivals.licketysplit, {"thresholds": 16, "lambda_leaf": 0.002, "depth_budget": 4},
+        rivals.licketysplit,
+        {"thresholds": 16, "lambda_leaf": 0.002, "depth_budget": 4},
         package="licketysplit",
     ),
     "ConTree": Method(
         rivals.contree, {"max_depth": 3, "time_limit": 60}, most=6_000, package="pycontree"
     ),
     "XGBoost": Method(rivals.xgboost, {}, package="xgboost"),
-}  # fmt: skip
+}
 OURS = ("default", "compact", "paper", "no-refine")
 ENSEMBLES = ("XGBoost", "paper's XGBoost")
 # These sets ask for another shape of the tree.

@@ -14,8 +14,10 @@ from benchmarks.runner import parser, run_all, say
 MOST = 20_000
 SPLITS = [0, 1, 2]
 THEIRS = {
-    "openml_id": "set", "bal_acc": "score", "fit_cpu_s": "cpu_seconds",
-}  # fmt: skip
+    "openml_id": "set",
+    "bal_acc": "score",
+    "fit_cpu_s": "cpu_seconds",
+}
 FIGURES = ["score", "leaves", "path", "cpu_seconds"]
 
 

@@ -20,13 +20,21 @@ TIE = 0.0005
 SIZES = ((0, 1_000, "to 1,000 rows"), (1_000, 10_000, "to 10,000 rows"), (10_000, np.inf, "more"))
 # The figures of a summary with their formats.
 SHOWN = {
-    "score": ".4f", "leaves": ".1f", "thresholds": ".1f", "path": ".2f", "features": ".2f",
-    "cpu_seconds": ".3f", "peak_mb": ".0f",
-}  # fmt: skip
+    "score": ".4f",
+    "leaves": ".1f",
+    "thresholds": ".1f",
+    "path": ".2f",
+    "features": ".2f",
+    "cpu_seconds": ".3f",
+    "peak_mb": ".0f",
+}
 PAPER_FIGURES = {
-    "bal_acc_mean": "score", "leaves_mean": "leaves", "path_mean": "path",
-    "fit_sec_mean": "cpu_seconds", "bal_acc_std": "score_sd",
-}  # fmt: skip
+    "bal_acc_mean": "score",
+    "leaves_mean": "leaves",
+    "path_mean": "path",
+    "fit_sec_mean": "cpu_seconds",
+    "bal_acc_std": "score_sd",
+}
 
 
 def summed_up(records: list[Record]) -> pd.DataFrame:
@@ -76,14 +84,18 @@ def show(title: str, frame: pd.DataFrame, index: str) -> None:
 
 def texts(frame: pd.DataFrame, formats: dict[str, str] | str) -> pd.DataFrame:
     """Return the numbers of a frame as texts, by one format or a format for each column."""
-    return pd.DataFrame({
-        name: [
-            "" if pd.isna(value)
-            else format(value, formats if isinstance(formats, str) else formats[name])
-            for value in frame[name]
-        ]
-        for name in frame.columns
-    }, index=frame.index)  # fmt: skip
+    return pd.DataFrame(
+        {
+            name: [
+                ""
+                if pd.isna(value)
+                else format(value, formats if isinstance(formats, str) else formats[name])
+                for value in frame[name]
+            ]
+            for name in frame.columns
+        },
+        index=frame.index,
+    )
 
 
 def show_sets(summary: pd.DataFrame) -> None:
@@ -179,8 +191,13 @@ def plot(summary: pd.DataFrame, file: Path, leaves_at_most: float = 200.0) -> No
     for name, row in means[means["leaves"] <= leaves_at_most].iterrows():
         filled = "none" if name.startswith("paper's") else "C0"
         axes.scatter(row["leaves"], row["score"], facecolors=filled, edgecolors="C0", zorder=2)
-        axes.annotate(name, (row["leaves"], row["score"]), xytext=(5, 4),
-                      textcoords="offset points", fontsize=8)  # fmt: skip
+        axes.annotate(
+            name,
+            (row["leaves"], row["score"]),
+            xytext=(5, 4),
+            textcoords="offset points",
+            fontsize=8,
+        )
     axes.set_xlabel("leaves that training rows reach, mean over sets")
     axes.set_ylabel("balanced accuracy, mean over sets")
     axes.grid(alpha=0.3)

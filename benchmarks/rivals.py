@@ -70,11 +70,15 @@ def _tree_figures(
     leaf_train, leaf_test = (_route(paths, matrix) for matrix in (prepared.train, prepared.test))
     features = [len({prepared.source[c] for c, _, _ in conditions}) for conditions, _ in paths]
     return figures_of(
-        test.outcome, np.array([answer for _, answer in paths])[leaf_test],
-        leaves=len(np.unique(leaf_train)), thresholds=len(paths) - 1,
+        test.outcome,
+        np.array([answer for _, answer in paths])[leaf_test],
+        leaves=len(np.unique(leaf_train)),
+        thresholds=len(paths) - 1,
         path=np.array([len(conditions) for conditions, _ in paths])[leaf_test],
-        features=np.array(features)[leaf_test], seconds=seconds, **more,
-    )  # fmt: skip
+        features=np.array(features)[leaf_test],
+        seconds=seconds,
+        **more,
+    )
 
 
 def _route(paths: list[Path], matrix: Matrix) -> npt.NDArray[np.intp]:
@@ -201,8 +205,11 @@ def xgboost(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
             path[here] += steps
             used[np.ix_(here, sorted(features))] = True
     return figures_of(
-        test.outcome, model.predict(prepared.test),
+        test.outcome,
+        model.predict(prepared.test),
         leaves=sum(len(np.unique(column)) for column in reached_train.T),
-        thresholds=int((frame["Feature"] != "Leaf").sum()), path=path, features=used.sum(1),
+        thresholds=int((frame["Feature"] != "Leaf").sum()),
+        path=path,
+        features=used.sum(1),
         seconds=seconds,
-    )  # fmt: skip
+    )

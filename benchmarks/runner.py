@@ -24,8 +24,17 @@ from benchmarks.figures import FIGURES
 from benchmarks.methods import Method, fitted, ours
 
 COLUMNS = (
-    "set", "split", "method", "fingerprint", "code", "rows", *FIGURES, "peak_mb", "note", "options",
-)  # fmt: skip
+    "set",
+    "split",
+    "method",
+    "fingerprint",
+    "code",
+    "rows",
+    *FIGURES,
+    "peak_mb",
+    "note",
+    "options",
+)
 TEXTS = ("set", "method", "fingerprint", "code", "note", "options")
 SPLITS = [0, 1, 2, 3, 4]
 
@@ -69,9 +78,13 @@ def _numbers(text: str) -> list[int]:
 
 
 def run_all(
-    keys: Iterable[str], splits: Iterable[int], methods: Mapping[str, Method],
-    folder: Path | None, out: Path, jobs: int,
-) -> list[Record]:  # fmt: skip
+    keys: Iterable[str],
+    splits: Iterable[int],
+    methods: Mapping[str, Method],
+    folder: Path | None,
+    out: Path,
+    jobs: int,
+) -> list[Record]:
     """Run what the results in `out` lack; return the records of all."""
     keys, splits = list(keys), list(splits)
     out.mkdir(parents=True, exist_ok=True)
@@ -136,8 +149,10 @@ def _run(file: Path, runs: list[Run], folder: Path | None, jobs: int) -> list[Re
             record["code"] = code() if run.method.run is ours else ""
             _append(file, record)
             known[run.identity] = record
-            say(f"{count}/{len(missing)} {where}: {record['score']:.4f},"
-                f" {record['cpu_seconds']:.2f} s {record['note']}")  # fmt: skip
+            say(
+                f"{count}/{len(missing)} {where}: {record['score']:.4f},"
+                f" {record['cpu_seconds']:.2f} s {record['note']}"
+            )
     return [{**known[run.identity], "method": run.name} for run in runs if run.identity in known]
 
 
@@ -148,10 +163,15 @@ def _record(run: Run, folder: Path | None) -> Record:
     # Linux counts in KiB, macOS in bytes.
     peak_mb = peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     return {
-        "set": run.key, "split": run.split, "method": run.name, "fingerprint": run.fingerprint,
-        "rows": train.rows + test.rows, "peak_mb": round(peak_mb),
-        "options": json.dumps(run.method.options, sort_keys=True), **figures,
-    }  # fmt: skip
+        "set": run.key,
+        "split": run.split,
+        "method": run.name,
+        "fingerprint": run.fingerprint,
+        "rows": train.rows + test.rows,
+        "peak_mb": round(peak_mb),
+        "options": json.dumps(run.method.options, sort_keys=True),
+        **figures,
+    }
 
 
 def _append(file: Path, record: Record) -> None:

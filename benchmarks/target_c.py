@@ -85,11 +85,15 @@ int main(void)
 CALLS = {
     "class, float": ("m_float_input", "", "", "m_float_class(&rows_{name}[i])"),
     "class, double": ("m_double_input", "", "", "m_double_class(&rows_{name}[i])"),
-    "probabilities, double": ("m_double_input", "", "m_double_proba(&rows_{name}[i], out);",
-                              "out[0]"),
+    "probabilities, double": (
+        "m_double_input",
+        "",
+        "m_double_proba(&rows_{name}[i], out);",
+        "out[0]",
+    ),
     "emlearn": ("float", "[{features}]", "", "tree_predict(rows_{name}[i], {features})"),
     "m2cgen": ("double", "[{features}]", "score(rows_{name}[i], out);", "out[0]"),
-}  # fmt: skip
+}
 PEERS = {"class, float": "emlearn", "class, double": "m2cgen", "probabilities, double": "m2cgen"}
 
 
@@ -113,8 +117,13 @@ def speeds(tree: Any, X: npt.NDArray[np.float64]) -> Iterator[dict[str, Any]]:  
     spent = dict(zip(CALLS, np.transpose(_rounds(_program(tree, X.shape[1]), X)), strict=True))
     for ours, peer in PEERS.items():
         ns, its = (round(float(np.median(spent[name])), 2) for name in (ours, peer))
-        yield {"figure": f"{ours}, ns a row", "ours": ns, "peer": peer, "its": its,
-               "speed": speed(spent[ours], spent[peer])}  # fmt: skip
+        yield {
+            "figure": f"{ours}, ns a row",
+            "ours": ns,
+            "peer": peer,
+            "its": its,
+            "speed": speed(spent[ours], spent[peer]),
+        }
 
 
 def _program(tree: Any, features: int) -> str:
@@ -131,8 +140,11 @@ def _program(tree: Any, features: int) -> str:
     for i, (type_, *texts) in enumerate(CALLS.values()):
         name = f"contestant_{i}"
         dims, call, result = (text.format(name=name, features=features) for text in texts)
-        code.append(CONTESTANT.format(name=name, type=type_, dims=dims, call=call, result=result,
-                                      classes=size))  # fmt: skip
+        code.append(
+            CONTESTANT.format(
+                name=name, type=type_, dims=dims, call=call, result=result, classes=size
+            )
+        )
         number = "float" if "float" in type_ else "double"
         # A struct of fields of one type lies as an array of them.
         fill.append(f"(({number} *)&rows_{name}[i])[f] = ({number})row[f];")
@@ -167,8 +179,13 @@ def flash(X: Any, y: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: N803
         theirs = emlearn_header(tree, "int16_t" if number == "int16" else "float")
         for core in size_report.cores():
             own, its = (size_report.measure(core, code).flash for code in (ours, theirs))
-            yield {"figure": f"class, {number}, flash on {core.name}, {core.version}", "ours": own,
-                   "peer": "emlearn", "its": its, "speed": round(its / own, 2)}  # fmt: skip
+            yield {
+                "figure": f"class, {number}, flash on {core.name}, {core.version}",
+                "ours": own,
+                "peer": "emlearn",
+                "its": its,
+                "speed": round(its / own, 2),
+            }
 
 
 def emlearn_header(tree: Any, type_: str) -> str:

@@ -42,8 +42,10 @@ def python(_: argparse.Namespace) -> Iterator[Line]:
     from benchmarks import target_python
 
     found = {(tree_of(r), r["function"]): r["ns_per_row"] for r in target_python.measure()}
-    peers = {"m2cgen, a row as a dict": "m2cgen score, row from a dict",
-             "m2cgen, a row as a list": "m2cgen score"}  # fmt: skip
+    peers = {
+        "m2cgen, a row as a dict": "m2cgen score, row from a dict",
+        "m2cgen, a row as a list": "m2cgen score",
+    }
     for tree in TREES:
         for peer, key in peers.items():
             ours, its = found[tree, "predict_proba"], found[tree, key]
@@ -71,8 +73,7 @@ def onnx(_: argparse.Namespace) -> Iterator[Line]:
         if model == "mbndt float" and tree in TREES:
             for peer in ("skl2onnx", "skl2onnx with leaf"):
                 its = by_key[tree, inputs, batch, peer]
-                yield Line("onnx", tree, f"µs a call, {inputs}, batch {batch:,}",
-                           us, peer, its)  # fmt: skip
+                yield Line("onnx", tree, f"µs a call, {inputs}, batch {batch:,}", us, peer, its)
 
 
 def c(_: argparse.Namespace) -> Iterator[Line]:
@@ -89,13 +90,23 @@ def sql(options: argparse.Namespace) -> Iterator[Line]:
         for figure in ("select", "label"):
             for peer in ("orbital", "scan"):
                 if peer in found:
-                    yield Line("sql", tree, f"s for {rows:,} rows in DuckDB, {figure}",
-                               found[figure], peer, found[peer])  # fmt: skip
+                    yield Line(
+                        "sql",
+                        tree,
+                        f"s for {rows:,} rows in DuckDB, {figure}",
+                        found[figure],
+                        peer,
+                        found[peer],
+                    )
 
 
 TARGETS: dict[str, Callable[[argparse.Namespace], Iterator[Line]]] = {
-    "c": c, "python": python, "onnx": onnx, "sql": sql, "interpreter": interpreter,
-}  # fmt: skip
+    "c": c,
+    "python": python,
+    "onnx": onnx,
+    "sql": sql,
+    "interpreter": interpreter,
+}
 
 
 def main() -> None:
@@ -106,8 +117,10 @@ def main() -> None:
     options = parser.parse_args()
     lines = [line for name in options.only.split(",") for line in TARGETS[name](options)]
     head = ("target", "tree", "figure", "ours", "peer", "its", "speed")
-    cells = [(*line[:3], f"{line.ours:g}", line.peer, f"{line.its:g}", f"{line.speed:.2f}")
-             for line in lines]  # fmt: skip
+    cells = [
+        (*line[:3], f"{line.ours:g}", line.peer, f"{line.its:g}", f"{line.speed:.2f}")
+        for line in lines
+    ]
     if options.markdown:
         for row in (head, ["---"] * len(head), *cells):
             print(f"| {' | '.join(row)} |")

@@ -109,9 +109,13 @@ def templates(target: str, **settings: Any) -> Environment:
 
     folder = Path(__file__).parent.parent / "templates" / target
     return Environment(
-        loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, **settings,
-    )  # fmt: skip
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **settings,
+    )
 
 
 def provenance_line(rules: Rules) -> str:

@@ -45,9 +45,11 @@ def main(folder: Path) -> None:
     print("written to", folder, ", ".join(sorted(path.name for path in folder.iterdir())))
     checks = verify(model.rules, patients)
     print_checks(checks)
-    print(f"{sum(check.rows for check in checks)} rows compared with the interpreter,"
-          f" {sum(check.mismatches for check in checks)} mismatches,"
-          f" {time.perf_counter() - start:.1f} s in all")  # fmt: skip
+    print(
+        f"{sum(check.rows for check in checks)} rows compared with the interpreter,"
+        f" {sum(check.mismatches for check in checks)} mismatches,"
+        f" {time.perf_counter() - start:.1f} s in all"
+    )
     if any(check.outcome in ("differs", "failed") for check in checks):
         sys.exit("a target disagrees, or its engine failed")
 

@@ -22,9 +22,11 @@ def main() -> None:
     for name, rules in (("imported", imported), ("refined", refined)):
         score = balanced_accuracy_score(y_test, rules.predict(X_test).prediction)
         lines = len(str(rules.compile("sql", dialect="postgres")).splitlines())
-        print(f"{name}: {len(rules.leaves)} leaves, depth {rules.depth},"
-              f" balanced accuracy {score:.3f} on {len(X_test)} other rows,"
-              f" {lines} lines of SQL")  # fmt: skip
+        print(
+            f"{name}: {len(rules.leaves)} leaves, depth {rules.depth},"
+            f" balanced accuracy {score:.3f} on {len(X_test)} other rows,"
+            f" {lines} lines of SQL"
+        )
 
 
 if __name__ == "__main__":

@@ -65,8 +65,10 @@ def main(rows: int) -> None:
         scored.write.partitionBy("hospital").parquet(str(answers))
         seconds = time.perf_counter() - start
         wrong = mismatches(spark.read.parquet(str(answers)), rules)
-    print(f"{rows} rows in {partitions} partitions scored and written in {seconds:.1f} s;"
-          f" {wrong} mismatches with the interpreter")  # fmt: skip
+    print(
+        f"{rows} rows in {partitions} partitions scored and written in {seconds:.1f} s;"
+        f" {wrong} mismatches with the interpreter"
+    )
     if wrong:
         sys.exit("Spark disagrees with the interpreter")
 

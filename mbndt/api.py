@@ -87,9 +87,16 @@ def learn(
     chosen = learner.preset(preset, **settings)
     table, row_weights = _without(_table(data, query), target, weights, exclude)
     found = model.learn(
-        table, target, chosen, schema=_schema(schema), task=task, weights=row_weights,
-        holdout=holdout, drop_missing_target=drop_missing_target, progress=progress,
-    )  # fmt: skip
+        table,
+        target,
+        chosen,
+        schema=_schema(schema),
+        task=task,
+        weights=row_weights,
+        holdout=holdout,
+        drop_missing_target=drop_missing_target,
+        progress=progress,
+    )
     return found if name is None else replace(found, rules=replace(found.rules, name=name))
 
 
@@ -188,16 +195,20 @@ def _without(
     from mbndt.tables.schema import read_weights
 
     if not isinstance(target, str):
-        raise OptionError(f"target: got {type(target).__name__}, expected the name of a column;"
-                          " MBNDTClassifier and MBNDTRegressor take X and y")  # fmt: skip
+        raise OptionError(
+            f"target: got {type(target).__name__}, expected the name of a column;"
+            " MBNDTClassifier and MBNDTRegressor take X and y"
+        )
     column = weights if isinstance(weights, str) else None
     own = [column] if column is not None else []
     leave = [exclude] if isinstance(exclude, str) else [*exclude]
     for parameter, names in (("target", [target]), ("exclude", leave), ("weights", own)):
         for name in names:
             if name not in table:
-                raise OptionError(f"{parameter}: {table.source} has no column {shown(name)}"
-                                  f"{nearest(name, table.columns)}")  # fmt: skip
+                raise OptionError(
+                    f"{parameter}: {table.source} has no column {shown(name)}"
+                    f"{nearest(name, table.columns)}"
+                )
             if name == target and parameter != "target":
                 raise OptionError(f"{parameter}: {shown(target)} is the target")
     found = row_weights(table, weights) if column is None else read_weights(table, column)

@@ -44,8 +44,9 @@ def load(path: str | Path) -> Rules:
                 return Rules.from_json(_rules_record(path, content))
             size = content.seek(0, io.SEEK_END)
             if size > MAX_BYTES:
-                raise CheckpointError(f"{path}: {size} bytes, expected a model or"
-                                      f" rules of at most {MAX_BYTES}")  # fmt: skip
+                raise CheckpointError(
+                    f"{path}: {size} bytes, expected a model or rules of at most {MAX_BYTES}"
+                )
             content.seek(0)
             return Rules.from_json(content.read())
     except OSError as error:
@@ -70,16 +71,24 @@ def _opened(path: Path, content: IO[bytes]) -> Iterator[zipfile.ZipFile]:
             yield archive
     except CheckpointError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
-            UnicodeDecodeError, ValueError) as error:  # fmt: skip
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        UnicodeDecodeError,
+        ValueError,
+    ) as error:
         raise CheckpointError(f"{path}: damaged: {str(error) or 'cut off'}") from None
 
 
 def _rules_entry(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     found = [entry for entry in archive.infolist() if entry.filename.endswith(RECORD)]
     if len(found) != 1:
-        raise CheckpointError(f"{path}: {len(found)} records named *{RECORD}, expected one:"
-                              " not a model of mbndt")  # fmt: skip
+        raise CheckpointError(
+            f"{path}: {len(found)} records named *{RECORD}, expected one: not a model of mbndt"
+        )
     if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise CheckpointError(f"{path}: damaged: an unknown method of compression")
     return found[0]

@@ -181,10 +181,19 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
         device: str | None = None,
     ) -> None:
         super().__init__(
-            preset=preset, depth=depth, branching=branching, leaf_budget=leaf_budget,
-            restarts=restarts, refine=refine, penalty=penalty, compact=compact, monitor=monitor,
-            schema=schema, random_state=random_state, device=device,
-        )  # fmt: skip
+            preset=preset,
+            depth=depth,
+            branching=branching,
+            leaf_budget=leaf_budget,
+            restarts=restarts,
+            refine=refine,
+            penalty=penalty,
+            compact=compact,
+            monitor=monitor,
+            schema=schema,
+            random_state=random_state,
+            device=device,
+        )
         self.class_weight = class_weight
 
     def _balance(self) -> dict[str, Any]:
@@ -231,8 +240,10 @@ def _seed(state: int | RandomState | None) -> int:
             return int(state)
     elif state is None or isinstance(state, np.random.RandomState):
         return int(check_random_state(state).randint(MOST_SEED - 1))
-    raise OptionError(f"random_state: got {shown(state)}, expected None, a whole number from 0 to"
-                      f" {MOST_SEED}, or a RandomState")  # fmt: skip
+    raise OptionError(
+        f"random_state: got {shown(state)}, expected None, a whole number from 0 to"
+        f" {MOST_SEED}, or a RandomState"
+    )
 
 
 def _schema(declared: Declared) -> Schema | None:

@@ -29,7 +29,7 @@ from mbndt.rules import (
     Rules,
     Threshold,
     deep_recursion,
-)  # fmt: skip
+)
 from mbndt.tables.schema import Labels, Schema, Values, infer_target, missing_rows
 from mbndt.tables.table import Column, Table
 
@@ -167,8 +167,10 @@ def round_rules(rules: Rules, decimals: Mapping[str, int], table: Table | None =
 def _warnings(rules: Rules, table: Table, before: LeafIds, after: LeafIds) -> Iterator[str]:
     learned = rules.provenance.get("training rows")
     if isinstance(learned, int) and table.rows < learned:
-        yield (f"the table has {table.rows} rows, the rules were learned from {learned}: rows that"
-               " it lacks may change leaf too")  # fmt: skip
+        yield (
+            f"the table has {table.rows} rows, the rules were learned from {learned}: rows that"
+            " it lacks may change leaf too"
+        )
     for leaf in sorted({*before.tolist()} - {*after.tolist()}):
         yield f"leaf {leaf}: no row of the table reaches it any more"
 

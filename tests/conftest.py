@@ -10,9 +10,13 @@ from hypothesis import HealthCheck, settings
 from mbndt.rules import Rules
 
 settings.register_profile(
-    "mbndt", derandomize=True, deadline=None, database=None, max_examples=50,
+    "mbndt",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)
 settings.load_profile("mbndt")
 
 EXAMPLE = Path(__file__).parent / "data" / "example.rules.json"

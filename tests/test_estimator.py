@@ -140,8 +140,9 @@ def rows_of_people(n=80):
     return [list(row) for row in zip(ages, sexes, strict=True)], [age > 45 for age in ages]
 
 
-@pytest.mark.parametrize("form", [list, lambda rows: [*map(tuple, rows)],
-                                  lambda rows: np.array(rows, object)])  # fmt: skip
+@pytest.mark.parametrize(
+    "form", [list, lambda rows: [*map(tuple, rows)], lambda rows: np.array(rows, object)]
+)
 def test_each_column_of_a_list_of_rows_keeps_its_own_type(form):
     rows, y = rows_of_people()
     model = fast().fit(form(rows), y)
@@ -168,15 +169,18 @@ def test_numbers_that_numpy_made_texts_of_are_told():
         fast().fit(np.array(rows), y)
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ([1, 2, 3], "Expected 2D array, got 1D array"),
-    (np.zeros((2, 2, 2)), "Expected 2D array, got 3D array"),
-    ([[1, 2], [3]], "row 2 has 1 values, expected 2"),
-    ([{"a": 1}, {"a": 2}], "hand over a frame"),
-    (np.zeros((3, 0)), "minimum of 1 is required"),
-    (csr_array(np.eye(3)), "sparse csr_array"),
-    (np.zeros((3, 1), complex), "Complex data"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ([1, 2, 3], "Expected 2D array, got 1D array"),
+        (np.zeros((2, 2, 2)), "Expected 2D array, got 3D array"),
+        ([[1, 2], [3]], "row 2 has 1 values, expected 2"),
+        ([{"a": 1}, {"a": 2}], "hand over a frame"),
+        (np.zeros((3, 0)), "minimum of 1 is required"),
+        (csr_array(np.eye(3)), "sparse csr_array"),
+        (np.zeros((3, 1), complex), "Complex data"),
+    ],
+)
 def test_what_is_no_table_is_refused(wrong, message):
     with pytest.raises(DataError, match=message):
         fast().fit(wrong, [0, 1, 0])
@@ -205,8 +209,11 @@ def test_an_array_after_a_frame_is_taken_by_position_with_a_warning():
     X, y = pair()
     model = fast().fit(X, y)
     assert model.feature_names_in_.tolist() == ["a", "b"]
-    with pytest.warns(UserWarning, match="X does not have valid feature names, but MBNDTClassifier"
-                                         " was fitted with feature names"):  # fmt: skip
+    with pytest.warns(
+        UserWarning,
+        match="X does not have valid feature names, but MBNDTClassifier"
+        " was fitted with feature names",
+    ):
         assert model.predict(X.to_numpy()).tolist() == y.tolist()
 
 
@@ -228,9 +235,11 @@ def test_a_frames_columns_are_matched_by_name_and_more_are_ignored():
     model = fast().fit(X, y)
     assert model.predict(X.assign(c=0.0)[["c", "b", "a"]]).tolist() == y.tolist()
     assert model.predict({"b": X["b"], "a": X["a"]}).tolist() == y.tolist()
-    said = ("The feature names should match those that were passed during fit. Feature names seen"
-            " at fit time, yet now missing: 'b'; feature names unseen at fit time: 'B'; did you"
-            " mean 'B'?")  # fmt: skip
+    said = (
+        "The feature names should match those that were passed during fit. Feature names seen"
+        " at fit time, yet now missing: 'b'; feature names unseen at fit time: 'B'; did you"
+        " mean 'B'?"
+    )
     with pytest.raises(ValueError, match=re.escape(said)):
         model.predict(X.rename(columns={"b": "B"}))
 
@@ -331,13 +340,16 @@ def test_class_weights_are_balanced_as_they_come_or_given():
     assert both.rules_.root == weighted.rules_.root
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({2: 1.0}, "the label 2, which no row has"),
-    ({"1": 1.0}, "the label '1', which no row has; did you mean '1'?"),
-    ({1: 0.0}, "got 0.0 for 1, expected a finite number above 0"),
-    ({1: "much"}, "got 'much' for 1"),
-    ("even", "--class-weight: got 'even'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({2: 1.0}, "the label 2, which no row has"),
+        ({"1": 1.0}, "the label '1', which no row has; did you mean '1'?"),
+        ({1: 0.0}, "got 0.0 for 1, expected a finite number above 0"),
+        ({1: "much"}, "got 'much' for 1"),
+        ("even", "--class-weight: got 'even'"),
+    ],
+)
 def test_a_wrong_class_weight_is_named(wrong, message):
     with pytest.raises(OptionError, match=re.escape(message)):
         fast(class_weight=wrong).fit(*unequal())

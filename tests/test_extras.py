@@ -46,15 +46,17 @@ def data(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("words", [
-    ["compile", EXAMPLE, "--target", "python"],
-    ["compile", EXAMPLE, "--target", "onnx", "-o", "m.onnx"],
-    ["compile", EXAMPLE, "--target", "protocol", "--format", "html"],
-    ["show", EXAMPLE, "--metrics"],
-    ["round", EXAMPLE, "--decimals", "respiratory rate=0", "--decimals", "lactate=2"],
-    ["verify", EXAMPLE, "--target", "python", "--target", "onnx",
-     "--rows", "50"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compile", EXAMPLE, "--target", "python"],
+        ["compile", EXAMPLE, "--target", "onnx", "-o", "m.onnx"],
+        ["compile", EXAMPLE, "--target", "protocol", "--format", "html"],
+        ["show", EXAMPLE, "--metrics"],
+        ["round", EXAMPLE, "--decimals", "respiratory rate=0", "--decimals", "lactate=2"],
+        ["verify", EXAMPLE, "--target", "python", "--target", "onnx", "--rows", "50"],
+    ],
+)
 def test_what_learns_nothing_runs_without_what_learning_needs(words, tmp_path):
     code, _, err = run(words, LEARNING, tmp_path)
     assert code == 0, err
@@ -79,13 +81,20 @@ def test_refining_and_learning_without_networks_run_without_torch(data, tmp_path
     assert found["weights"] == {}
 
 
-@pytest.mark.parametrize("words, lacks, said", [
-    (["train"], "torch", "torch isn't installed: pip install 'mbndt[learn]'; --restarts 0 learns"
-                         " without networks"),
-    (["train"], "sklearn", "sklearn isn't installed: pip install 'mbndt[learn]', or"),
-    (["train"], "scipy", "scipy isn't installed: pip install 'mbndt[learn]', or"),
-    (["tune", "--minutes", "1"], "optuna", "optuna isn't installed: pip install 'mbndt[tune]'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words, lacks, said",
+    [
+        (
+            ["train"],
+            "torch",
+            "torch isn't installed: pip install 'mbndt[learn]'; --restarts 0 learns"
+            " without networks",
+        ),
+        (["train"], "sklearn", "sklearn isn't installed: pip install 'mbndt[learn]', or"),
+        (["train"], "scipy", "scipy isn't installed: pip install 'mbndt[learn]', or"),
+        (["tune", "--minutes", "1"], "optuna", "optuna isn't installed: pip install 'mbndt[tune]'"),
+    ],
+)
 def test_what_lacks_is_told_in_a_line(words, lacks, said, data, tmp_path):
     code, out, err = run([*words, data, "--target", "y", "-o", "m.pt"], [lacks], tmp_path)
     assert (code, out) == (2, "")

@@ -21,9 +21,25 @@ from mbndt.errors import MbndtError, RulesError
 from mbndt.rules import Rules
 
 TEXT = (Path(__file__).parent / "data" / "example.rules.json").read_text()
-HUGE = ["1e999", "-1e400", "9" * 400, "9" * 5000, "1e-999999999", "1e-" + "9" * 30, "-0.0", "1E+2",
-        "0." + "9" * 10_000, "1" + "0" * 4000 + "e-4000", "9223372036854775808", "NaN", "-Infinity",
-        "01", "1.", ".5", "0x10"]  # fmt: skip
+HUGE = [
+    "1e999",
+    "-1e400",
+    "9" * 400,
+    "9" * 5000,
+    "1e-999999999",
+    "1e-" + "9" * 30,
+    "-0.0",
+    "1E+2",
+    "0." + "9" * 10_000,
+    "1" + "0" * 4000 + "e-4000",
+    "9223372036854775808",
+    "NaN",
+    "-Infinity",
+    "01",
+    "1.",
+    ".5",
+    "0x10",
+]
 OTHERS = ["null", "true", "[]", "{}", '""', "0", "-1", "2.5", '"a"', "[null]", '{"a": 1}', *HUGE]
 CODES = ["utf-16", "utf-32", "utf-8-sig", "utf-7", "latin-1", "cp037"]
 
@@ -54,14 +70,20 @@ def damaged(draw: st.DrawFn) -> str:
         part = text[start:end]
         nested = draw(st.sampled_from([3, 99, 101, 400, 1500, 4000, 10_000]))
         new = draw(
-            st.sampled_from([
-                "", f"{part}, {part}", f"[{part}]", "[" * nested + part + "]" * nested,
-                '{"a": ' * nested + part + "}" * nested, '"' + "a" * 70_000 + '"',
-            ])
+            st.sampled_from(
+                [
+                    "",
+                    f"{part}, {part}",
+                    f"[{part}]",
+                    "[" * nested + part + "]" * nested,
+                    '{"a": ' * nested + part + "}" * nested,
+                    '"' + "a" * 70_000 + '"',
+                ]
+            )
             | st.sampled_from(OTHERS)
             | st.sampled_from(SPANS).map(lambda span: TEXT[slice(*span)])
             | texts(True).map(json.dumps)
-        )  # fmt: skip
+        )
         text = text[:start] + new + text[end:]
     return text
 
@@ -152,17 +174,34 @@ def test_a_text_that_would_unfold_is_refused_within_a_gigabyte(bomb):
     subprocess.run([sys.executable, "-c", limited], check=True, timeout=60)
 
 
-RECORDS = [("archive/data.pkl", b"(" * 200), ("archive" + RECORD, TEXT.encode()),
-           ("archive/version", b"3\n")]  # fmt: skip
+RECORDS = [
+    ("archive/data.pkl", b"(" * 200),
+    ("archive" + RECORD, TEXT.encode()),
+    ("archive/version", b"3\n"),
+]
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 EXPECTED = Rules.from_json(TEXT)
 # Fields of a zip's headers: the mark before each, its place after the mark, its size.
 FIELDS = {
     "local": (b"PK\x03\x04", [(4, 2), (6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)]),
-    "entry": (b"PK\x01\x02", [(6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2),
-                              (32, 2), (34, 2), (42, 4)]),
+    "entry": (
+        b"PK\x01\x02",
+        [
+            (6, 2),
+            (8, 2),
+            (10, 2),
+            (16, 4),
+            (20, 4),
+            (24, 4),
+            (28, 2),
+            (30, 2),
+            (32, 2),
+            (34, 2),
+            (42, 4),
+        ],
+    ),
     "end": (b"PK\x05\x06", [(4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)]),
-}  # fmt: skip
+}
 
 
 def archive(records, method=zipfile.ZIP_STORED) -> bytes:

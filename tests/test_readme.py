@@ -25,9 +25,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 START = "docs/quickstart.md"
-PAGES = ("README.md", *(f"docs/{name}.md" for name in (
-    "databases", "devices", "wards", "data-scientists", "rules-format"
-)))  # fmt: skip
+PAGES = (
+    "README.md",
+    *(
+        f"docs/{name}.md"
+        for name in ("databases", "devices", "wards", "data-scientists", "rules-format")
+    ),
+)
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINES = 120
 
@@ -87,10 +91,15 @@ def by_shell(code: str, folder: Path) -> str:
     path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
     python = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
-        ["bash", "-c", code], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, check=False,
+        ["bash", "-c", code],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
         env={**os.environ, "PATH": path, "PYTHONPATH": python},
-    ).stdout  # fmt: skip
+    ).stdout
 
 
 def test_the_readme_fits_two_screens():

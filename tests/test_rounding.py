@@ -37,11 +37,14 @@ def listed(rules: Rules, gaps: list[object]) -> Rules:
 def test_thresholds_become_multiples_and_safe_moves_move_no_training_row(rules, data):
     values = {
         name: data.draw(
-            st.lists(st.integers(-20, 20) if feature.type == "integer" else st.floats(-30, 30),
-                     min_size=8, max_size=8)
+            st.lists(
+                st.integers(-20, 20) if feature.type == "integer" else st.floats(-30, 30),
+                min_size=8,
+                max_size=8,
+            )
         )
         for name, feature in rules.feature.items()
-    }  # fmt: skip
+    }
     decimals = {name: data.draw(st.integers(-2, 4)) for name in rules.feature}
     table = Table.of(values)
     typed = typed_columns(table, rules.features)
@@ -71,15 +74,18 @@ def test_thresholds_become_multiples_and_safe_moves_move_no_training_row(rules, 
             assert low // unit == high // unit
 
 
-@pytest.mark.parametrize(("cut", "decimals", "gap", "after", "safe"), [
-    (2.1387, 1, (2.1, 2.2), 2.2, True),  # 2.1 itself would send the row at 2.1 up
-    (2.1387, 1, (2.05, 2.2), 2.1, True),
-    (2.1387, 0, (2.1, 2.2), 2.0, False),
-    (2.6, 0, (2.5, None), 3.0, True),
-    (14.9, -1, (4, 19), 10.0, True),
-    (-0.04, 1, (-0.3, 0.2), 0.0, True),
-    (2.5, 0, (1, 4), 2.0, True),  # half to even
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cut", "decimals", "gap", "after", "safe"),
+    [
+        (2.1387, 1, (2.1, 2.2), 2.2, True),  # 2.1 itself would send the row at 2.1 up
+        (2.1387, 1, (2.05, 2.2), 2.1, True),
+        (2.1387, 0, (2.1, 2.2), 2.0, False),
+        (2.6, 0, (2.5, None), 3.0, True),
+        (14.9, -1, (4, 19), 10.0, True),
+        (-0.04, 1, (-0.3, 0.2), 0.0, True),
+        (2.5, 0, (1, 4), 2.0, True),  # half to even
+    ],
+)
 def test_a_threshold_goes_to_the_nearest_multiple_in_its_gap(cut, decimals, gap, after, safe):
     rules = listed(two_way(X, cut), [list(gap)])
     rounded, (move,) = to_decimals(rules, {"x": decimals})
@@ -118,9 +124,9 @@ def test_without_the_table_a_row_that_might_move_is_refused():
 def test_with_the_table_the_rows_that_move_are_counted_and_the_accuracy_told():
     rules = listed(two_way(X, 2.14, missing=0), [[2.13, 2.17]])
     x = [2.11, 2.13, 2.17, 3.0, None, 2.12]
-    told = round_rules(rules, {"x": 1}, Table.of(
-        {"x": x, "y": ["no", "no", "yes", "yes", "no", None]}
-    ))  # fmt: skip
+    told = round_rules(
+        rules, {"x": 1}, Table.of({"x": x, "y": ["no", "no", "yes", "yes", "no", None]})
+    )
     assert [(move.before, move.after, move.safe) for move in told.moves] == [(2.14, 2.1, False)]
     # Up move 2.11, 2.12 and 2.13; the last row has no target, so two of three "no" go wrong.
     assert (told.changed, told.rows) == (3, 6)
@@ -143,8 +149,12 @@ def test_a_regression_is_told_by_r_squared():
 def counted_rules() -> Rules:
     """Return rules that know their gap, their leaves' rows and their figures."""
     facts = {"missing": 0.0, "range": [1.0, 3.0], "gaps": [[2.4, 2.5]]}
-    provenance = {"training rows": 4, "class rows": [2, 2], "features": {"x": facts},
-                  "held out": {"rows": 2}}  # fmt: skip
+    provenance = {
+        "training rows": 4,
+        "class rows": [2, 2],
+        "features": {"x": facts},
+        "held out": {"rows": 2},
+    }
     leaves = (Leaf(0, (1.0, 0.0), (2, 0)), Leaf(1, (0.0, 1.0), (0, 2)))
     split = NumericSplit("x", (Interval(2.45, 0), Interval(None, 1)), 1, leaves)
     return Rules("counted", LABELS, (X,), split, provenance)

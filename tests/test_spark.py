@@ -25,12 +25,17 @@ from mbndt.rules import (
     SetSplit,
     Target,
     TargetType,
-)  # fmt: skip
+)
 from mbndt.spark import score
 from mbndt.tables.table import Table
 
-KINDS = {"float64": "double", "float32": "double", "integer": "bigint", "boolean": "boolean",
-         "category": "string"}  # fmt: skip
+KINDS = {
+    "float64": "double",
+    "float32": "double",
+    "integer": "bigint",
+    "boolean": "boolean",
+    "category": "string",
+}
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +68,12 @@ def frame_for(spark, rules, count=60):
 
 def one_cut(feature, cut, missing=1):
     """Return rules that send what lies below a cut to leaf 0, all else to leaf 1."""
-    split = NumericSplit(feature.name, (Interval(cut, 0), Interval(None, 1)), missing,
-                         (Leaf(0, (1.0, 0.0)), Leaf(1, (0.25, 0.75))))  # fmt: skip
+    split = NumericSplit(
+        feature.name,
+        (Interval(cut, 0), Interval(None, 1)),
+        missing,
+        (Leaf(0, (1.0, 0.0)), Leaf(1, (0.25, 0.75))),
+    )
     return Rules("one cut", Target("y", TargetType.STRING, ("no", "ye's")), (feature,), split)
 
 
@@ -123,14 +132,17 @@ def test_interpreted_expressions_answer_alike(spark):
             spark.conf.set(name, value)
 
 
-@pytest.mark.parametrize("kind, values", [
-    ("float", [-math.inf, 0.09999999403953552, 0.10000000149011612, math.inf, math.nan, None]),
-    ("double", [-math.inf, 0.1, 0.10000000000000002, math.nextafter(0.1, 0), math.nan, None]),
-    ("decimal(20,18)", [Decimal("0.1"), Decimal("0.099999999999999999"), Decimal("-1"), None]),
-    ("bigint", [2**53 + 1, 0, 1, -1, None]),
-    ("tinyint", [0, 1, None]),
-    ("void", [None]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, values",
+    [
+        ("float", [-math.inf, 0.09999999403953552, 0.10000000149011612, math.inf, math.nan, None]),
+        ("double", [-math.inf, 0.1, 0.10000000000000002, math.nextafter(0.1, 0), math.nan, None]),
+        ("decimal(20,18)", [Decimal("0.1"), Decimal("0.099999999999999999"), Decimal("-1"), None]),
+        ("bigint", [2**53 + 1, 0, 1, -1, None]),
+        ("tinyint", [0, 1, None]),
+        ("void", [None]),
+    ],
+)
 @pytest.mark.parametrize("feature", [FeatureType.FLOAT64, FeatureType.FLOAT32])
 def test_a_number_column_of_any_type_answers_as_the_interpreter(spark, feature, kind, values):
     rules = one_cut(Feature("x", feature), 0.1, missing=0)
@@ -146,10 +158,15 @@ def test_integers_are_compared_as_integers(spark):
 
 @pytest.mark.parametrize("missing, unseen", [(0, 1), (1, 0), (1, 1)])
 def test_a_folding_collation_of_the_column_changes_nothing(spark, missing, unseen):
-    split = SetSplit("c", (Group(("abc", "é"), 0),), missing,
-                     (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen)  # fmt: skip
-    rules = Rules("texts", Target("y", TargetType.BOOLEAN, (True, False)),
-                  (Feature("c", FeatureType.CATEGORY, ("abc", "é")),), split)  # fmt: skip
+    split = SetSplit(
+        "c", (Group(("abc", "é"), 0),), missing, (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen
+    )
+    rules = Rules(
+        "texts",
+        Target("y", TargetType.BOOLEAN, (True, False)),
+        (Feature("c", FeatureType.CATEGORY, ("abc", "é")),),
+        split,
+    )
     values = ["abc", "ABC", "abc ", "é", "É", "e\u0301", "", None, "other"]
     expected = predict(rules, Table.of({"c": values})).leaf.tolist()
     for kind in ("string", "string collate UTF8_LCASE", "string collate UNICODE_CI_AI_RTRIM"):
@@ -158,17 +175,20 @@ def test_a_folding_collation_of_the_column_changes_nothing(spark, missing, unsee
         assert leaves(df, rules) == expected
 
 
-@pytest.mark.parametrize("kind, other, message", [
-    ("float64", "string", r"column 'x': got the type string, expected a number \(tinyint"),
-    ("float64", "boolean", "expected a number"),
-    ("integer", "double", "expected a 64-bit whole number"),
-    ("integer", "decimal(20,0)", "expected a 64-bit whole number"),
-    ("boolean", "int", "expected false or true"),
-    ("category", "int", "expected text"),
-    ("category", "binary", "expected text"),
-    ("float32", "timestamp", "got the type timestamp"),
-    ("float32", "array<double>", "got the type array<double>"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, other, message",
+    [
+        ("float64", "string", r"column 'x': got the type string, expected a number \(tinyint"),
+        ("float64", "boolean", "expected a number"),
+        ("integer", "double", "expected a 64-bit whole number"),
+        ("integer", "decimal(20,0)", "expected a 64-bit whole number"),
+        ("boolean", "int", "expected false or true"),
+        ("category", "int", "expected text"),
+        ("category", "binary", "expected text"),
+        ("float32", "timestamp", "got the type timestamp"),
+        ("float32", "array<double>", "got the type array<double>"),
+    ],
+)
 def test_a_column_of_another_type_is_named(spark, kind, other, message):
     leaf = (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0)))
     feature = Feature("x", FeatureType(kind), ("a",) if kind == "category" else ())
@@ -206,21 +226,32 @@ def test_an_output_never_hides_a_column(spark):
         score(df, rules, 3)
     for prefix in ("p_", "`a.b` ${env:HOME} '"):
         scored = score(df, rules, prefix)
-        assert scored.columns == [*df.columns, *(prefix + name for name in (
-            "prediction", "leaf", "probability_0", "probability_1"))]  # fmt: skip
+        assert scored.columns == [
+            *df.columns,
+            *(prefix + name for name in ("prediction", "leaf", "probability_0", "probability_1")),
+        ]
         assert [tuple(row) for row in scored.orderBy("id").collect()] == [
-            (0, 0.25, 7, 7, 7, "no", 0, 1.0, 0.0), (1, 0.75, 8, 8, 8, "ye's", 1, 0.25, 0.75),
-        ]  # fmt: skip
+            (0, 0.25, 7, 7, 7, "no", 0, 1.0, 0.0),
+            (1, 0.75, 8, 8, 8, "ye's", 1, 0.25, 0.75),
+        ]
 
 
 def test_spark_reads_no_variables_in_texts_and_none_can_hide_in_a_name(spark):
     home = os.environ["HOME"]
     texts = ("${env:HOME}", home, "$${env:HOME}{", "\\${env:HOME}", "${x}")
-    split = SetSplit("c", tuple(Group((text,), k) for k, text in enumerate(texts)), 5,
-                     tuple(Leaf(k, tuple(float(k == i) for i in range(6))) for k in range(6)),
-                     5)  # fmt: skip
-    rules = Rules("${env:HOME} ${system:user.name}", Target("y", TargetType.STRING, (*texts, "?")),
-                  (Feature("c", FeatureType.CATEGORY, texts),), split)  # fmt: skip
+    split = SetSplit(
+        "c",
+        tuple(Group((text,), k) for k, text in enumerate(texts)),
+        5,
+        tuple(Leaf(k, tuple(float(k == i) for i in range(6))) for k in range(6)),
+        5,
+    )
+    rules = Rules(
+        "${env:HOME} ${system:user.name}",
+        Target("y", TargetType.STRING, (*texts, "?")),
+        (Feature("c", FeatureType.CATEGORY, texts),),
+        split,
+    )
     df = frame(spark, {"c": [*texts, "other"]}, {"c": "string"})
     rows = score(df, rules).orderBy("id").collect()
     assert [row.leaf for row in rows] == [*range(6)]

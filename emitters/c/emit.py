@@ -91,14 +91,31 @@ class C(Emitter):
         answers = form.answers()
         functions = {kind: words.functions(Diagram(form, ends)) for kind, ends in answers.items()}
         classes = [_class(i, label) for i, label in enumerate(rules.target.classes)]
-        text = base.templates("c").get_template("header.h.jinja").render(
-            rules=rules, form=form, ident=ident, upper=ident.upper(), guard=_guard(ident, form),
-            origin=base.provenance_line(rules), notes=notes, deviations=DEVIATIONS,
-            fields=fields, macros=words.macros, functions=functions,
-            asks_nan=words.asks_nan, below=words.below,
-            divisor=form.results()[1], classes=classes, labels=_labels(classes),
-            wrap=_wrap, comment=_comment, quoted=_quoted,
-        )  # fmt: skip
+        text = (
+            base.templates("c")
+            .get_template("header.h.jinja")
+            .render(
+                rules=rules,
+                form=form,
+                ident=ident,
+                upper=ident.upper(),
+                guard=_guard(ident, form),
+                origin=base.provenance_line(rules),
+                notes=notes,
+                deviations=DEVIATIONS,
+                fields=fields,
+                macros=words.macros,
+                functions=functions,
+                asks_nan=words.asks_nan,
+                below=words.below,
+                divisor=form.results()[1],
+                classes=classes,
+                labels=_labels(classes),
+                wrap=_wrap,
+                comment=_comment,
+                quoted=_quoted,
+            )
+        )
         return Artifact(ident, ".h", text, rules, tuple(notes))
 
     def engine(self) -> str:
@@ -119,10 +136,16 @@ class C(Emitter):
 
         form = self._format(artifact.rules)
         rows, classes = structs(form, table), artifact.rules.target.classes
-        driver = base.templates("c").get_template("driver.c.jinja").render(
-            ident=artifact.name, row_size=rows.dtype.itemsize, number=form.number,
-            classes=len(classes),
-        )  # fmt: skip
+        driver = (
+            base.templates("c")
+            .get_template("driver.c.jinja")
+            .render(
+                ident=artifact.name,
+                row_size=rows.dtype.itemsize,
+                number=form.number,
+                classes=len(classes),
+            )
+        )
         found = execute(artifact.text, driver, rows.tobytes())
         return answers(form, [label_text(label) for label in classes], found)
 
@@ -150,9 +173,12 @@ class _Words:
     """What the template shows of the nodes: functions, each the body of nested questions."""
 
     def __init__(
-        self, form: Format, ident: str, fields: Mapping[str, str],
+        self,
+        form: Format,
+        ident: str,
+        fields: Mapping[str, str],
         macros: Mapping[tuple[str, str], str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.form, self.ident, self.fields, self.macros = form, ident, fields, macros
         self.rules = form.rules
         # What the questions need besides: the test for NaN, and that for integers, by their type.
@@ -193,8 +219,10 @@ class _Words:
         if feature.type.numeric and fork.low - 1 == self.form.least(feature):
             self.below = self.form.type(feature)
             return f"{self.ident}_below({value}, {self.number(feature, fork.high)})"
-        sides = (self.side(feature, value, fork.low, below=not inside),
-                 self.side(feature, value, fork.high, below=inside))  # fmt: skip
+        sides = (
+            self.side(feature, value, fork.low, below=not inside),
+            self.side(feature, value, fork.high, below=inside),
+        )
         return f" {'&&' if inside else '||'} ".join(f"({side})" for side in sides)
 
     def side(self, feature: Feature, value: str, cut: Threshold, *, below: bool) -> str:

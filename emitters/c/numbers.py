@@ -209,8 +209,10 @@ class Format:
                 end = math.inf if part.below is None else part.below
                 high = math.inf if part.below is None else self.cut(feature, end)
                 if high <= low:
-                    yield (f"{shown(feature.name)}: no number of its type lies from {start!r} to"
-                           f" below {end!r}, so this interval is dropped")  # fmt: skip
+                    yield (
+                        f"{shown(feature.name)}: no number of its type lies from {start!r} to"
+                        f" below {end!r}, so this interval is dropped"
+                    )
                 low, start = max(low, high), end
 
     def results(self) -> tuple[list[list[float]], int]:

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 
 COMPILERS = ("cc", "gcc", "clang")
 DTYPES = {
-    "double": "f8", "float": "f4", "int64_t": "i8", "int32_t": "i4", "int16_t": "i2",
-    "int8_t": "i1", "uint16_t": "u2",
-}  # fmt: skip
+    "double": "f8",
+    "float": "f4",
+    "int64_t": "i8",
+    "int32_t": "i4",
+    "int16_t": "i2",
+    "int8_t": "i1",
+    "uint16_t": "u2",
+}
 # Any number but -1 and the indexes of categories.
 UNSEEN = -2
 
@@ -48,9 +53,13 @@ def call(command: list[str], folder: str | None = None) -> tuple[int, str]:
 
     try:
         made = subprocess.run(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            command,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise EngineMissing(f"C compiler {shown(command[0])}: {error.strerror}") from None
     return made.returncode, made.stdout.decode(errors="replace")

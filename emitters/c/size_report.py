@@ -18,8 +18,15 @@ from mbndt.emitters.c.plan import Diagram
 from mbndt.emitters.c.run import call, compiler
 from mbndt.errors import EngineFailed
 
-FLAGS = ("-std=c99", "-Os", "-c", "-ffreestanding", "-fno-asynchronous-unwind-tables",
-         "-fno-pic", "-fstack-usage")  # fmt: skip
+FLAGS = (
+    "-std=c99",
+    "-Os",
+    "-c",
+    "-ffreestanding",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-pic",
+    "-fstack-usage",
+)
 ZIG = ("zig", "cc", "-Qunused-arguments", *("-Xclang", "-stack-usage-file", "-Xclang", "code.su"))
 # The commands that compile for a core, the preferred one first.
 CORES = {

@@ -41,13 +41,20 @@ class JavaScript(Emitter):
         """Return the module's text."""
         labels = [rules.label(leaf) for leaf in rules.leaves]
         kind = rules.target.type
-        text = templates("javascript").get_template("module.mjs.jinja").render(
-            rules=rules, origin=provenance_line(rules), literal=literal,
-            kinds=sorted({feature.type.value for feature in rules.used}),
-            functions=functions(rules, partial(_branches, rules)),
-            names=[literal(feature.name) for feature in rules.features],
-            classes=_literals(rules.target.classes, kind), answers=_literals(labels, kind),
-        )  # fmt: skip
+        text = (
+            templates("javascript")
+            .get_template("module.mjs.jinja")
+            .render(
+                rules=rules,
+                origin=provenance_line(rules),
+                literal=literal,
+                kinds=sorted({feature.type.value for feature in rules.used}),
+                functions=functions(rules, partial(_branches, rules)),
+                names=[literal(feature.name) for feature in rules.features],
+                classes=_literals(rules.target.classes, kind),
+                answers=_literals(labels, kind),
+            )
+        )
         return Artifact(identifier(rules.name), ".mjs", text, rules)
 
     def engine(self) -> str:

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from mbndt.tables.table import Array, Table
 
 LABEL_TYPES = {
-    TargetType.STRING: "STRING", TargetType.INTEGER: "INT64", TargetType.BOOLEAN: "BOOL",
-}  # fmt: skip
+    TargetType.STRING: "STRING",
+    TargetType.INTEGER: "INT64",
+    TargetType.BOOLEAN: "BOOL",
+}
 # Runs take these in turn: small and large batches go different ways through onnxruntime.
 BATCHES = (1, 3, 60, 1000)
 

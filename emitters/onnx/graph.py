@@ -22,10 +22,18 @@ ML = "ai.onnx.ml"
 IR_VERSION = 4
 # The lowest version of each operator that takes what it is given here; runtimes warn below 7.
 OPERATORS = {
-    "Cast": ("", 7), "Concat": ("", 7), "ConstantOfShape": ("", 9), "Gather": ("", 7),
-    "Less": ("", 9), "ReduceSum": ("", 7), "Shape": ("", 7), "Squeeze": ("", 7), "Where": ("", 9),
-    "LabelEncoder": (ML, 2), "TreeEnsembleRegressor": (ML, 1),
-}  # fmt: skip
+    "Cast": ("", 7),
+    "Concat": ("", 7),
+    "ConstantOfShape": ("", 9),
+    "Gather": ("", 7),
+    "Less": ("", 9),
+    "ReduceSum": ("", 7),
+    "Shape": ("", 7),
+    "Squeeze": ("", 7),
+    "Where": ("", 9),
+    "LabelEncoder": (ML, 2),
+    "TreeEnsembleRegressor": (ML, 1),
+}
 DOUBLE_TREES = (ML, 3)
 MATRIX = "X"
 

@@ -41,9 +41,15 @@ INPUT_TYPES: dict[FeatureType, tuple[str, int | str]] = {
     FeatureType.CATEGORY: ("STRING", ""),
 }
 NODE_FIELDS = (
-    "nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_modes", "nodes_values",
-    "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true",
-)  # fmt: skip
+    "nodes_treeids",
+    "nodes_nodeids",
+    "nodes_featureids",
+    "nodes_modes",
+    "nodes_values",
+    "nodes_truenodeids",
+    "nodes_falsenodeids",
+    "nodes_missing_value_tracks_true",
+)
 # Copies may make trees this many times larger; routers, which all run on every row, are slower.
 GROWTH = 4
 TARGET_FIELDS = ("target_treeids", "target_nodeids", "target_ids", "target_weights")
@@ -222,8 +228,18 @@ class Plan:
                 middle = len(chain.cuts) // 2
                 below = len(items)
                 column, cut = self.columns[chain.source], chain.cuts[middle]
-                nodes.append((tree, number, column, "BRANCH_LT", cut, below, below + 1,
-                              int(0 <= chain.missing <= middle)))  # fmt: skip
+                nodes.append(
+                    (
+                        tree,
+                        number,
+                        column,
+                        "BRANCH_LT",
+                        cut,
+                        below,
+                        below + 1,
+                        int(0 <= chain.missing <= middle),
+                    )
+                )
                 items += chain.halves(middle)
         return _fields(NODE_FIELDS, nodes) | _fields(TARGET_FIELDS, targets)
 

@@ -33,12 +33,22 @@ FONT = 8.5
 WIDTHS = {
     letter: width
     for width, letters in {
-        0.22: "ijl'", 0.28: " !,./:;ftI[]", 0.34: "r()-“”`°", 0.39: "*", 0.5: "cksvxyzJ",
-        0.56: "abdeghnopqu0123456789L$_#?≥", 0.59: "+<=>~FTZ", 0.67: "ABEKPSVXY&",
-        0.73: "CDHNRUw", 0.78: "GOQ", 0.84: "mM", 0.89: "%", 0.95: "W",
+        0.22: "ijl'",
+        0.28: " !,./:;ftI[]",
+        0.34: "r()-“”`°",
+        0.39: "*",
+        0.5: "cksvxyzJ",
+        0.56: "abdeghnopqu0123456789L$_#?≥",
+        0.59: "+<=>~FTZ",
+        0.67: "ABEKPSVXY&",
+        0.73: "CDHNRUw",
+        0.78: "GOQ",
+        0.84: "mM",
+        0.89: "%",
+        0.95: "W",
     }.items()
     for letter in letters
-}  # fmt: skip
+}
 
 
 def drawing(
@@ -56,19 +66,28 @@ def drawing(
     tree = _Tree(sheet, titles, answers, kinds, levels)
     tree.place(1)
     return {
-        "width": tree.right + tree.box, "widest": WIDEST, "height": TOP + tree.bottom + 4,
-        "hexagons": tree.hexagons, "lines": tree.lines, "boxes": tree.boxes, "box": tree.box,
+        "width": tree.right + tree.box,
+        "widest": WIDEST,
+        "height": TOP + tree.bottom + 4,
+        "hexagons": tree.hexagons,
+        "lines": tree.lines,
+        "boxes": tree.boxes,
+        "box": tree.box,
         "pattern": tree.pattern,
-    }  # fmt: skip
+    }
 
 
 class _Tree:
     """Places a tree; `middles` are the hexagons' x by level, and results stand at `right`."""
 
     def __init__(
-        self, sheet: Sheet, titles: Mapping[str, str], answers: Mapping[int, str],
-        kinds: Mapping[int, int], levels: Mapping[int, int],
-    ) -> None:  # fmt: skip
+        self,
+        sheet: Sheet,
+        titles: Mapping[str, str],
+        answers: Mapping[int, str],
+        kinds: Mapping[int, int],
+        levels: Mapping[int, int],
+    ) -> None:
         self.sheet, self.levels, self.kinds = sheet, levels, kinds
         self.titles = {
             number: titles[sheet.inputs[step.letter].name] for number, step in sheet.steps.items()
@@ -86,8 +105,12 @@ class _Tree:
     def _measure(self) -> None:
         """Give each level the width of its longest text, the widest less where that is too much."""
         widths = [0.0] * (max(self.levels.values()) + 2)  # the last is the lines' to results
-        longest = max(_width(self.answers[answer.leaf]) for step in self.sheet.steps.values()
-                      for answer in step.answers if answer.leaf is not None)  # fmt: skip
+        longest = max(
+            _width(self.answers[answer.leaf])
+            for step in self.sheet.steps.values()
+            for answer in step.answers
+            if answer.leaf is not None
+        )
         self.box = min(self.pattern + longest + 8, WIDEST / 3)
         for number, step in self.sheet.steps.items():
             level = self.levels[number]
@@ -121,17 +144,30 @@ class _Tree:
         y = (ends[0] + ends[-1]) / 2
         for i, (answer, height) in enumerate(zip(step.answers, ends, strict=True)):
             right = self.right if answer.step is None else self.middles[level + 1] - HEXAGON
-            self.lines.append({
-                "id": f"{number}-{i}", "x": start, "y": y, "turn": start + TURN,
-                "to_x": right, "to_y": height, "full": " ".join(answer.parts),
-                "text": _short(_signs(answer), right - start - TURN - 4),
-            })  # fmt: skip
+            self.lines.append(
+                {
+                    "id": f"{number}-{i}",
+                    "x": start,
+                    "y": y,
+                    "turn": start + TURN,
+                    "to_x": right,
+                    "to_y": height,
+                    "full": " ".join(answer.parts),
+                    "text": _short(_signs(answer), right - start - TURN - 4),
+                }
+            )
         room = self.columns[level] - TURN - 4
-        self.hexagons.append({
-            "number": number, "x": self.middles[level], "y": y, "full": self.titles[number],
-            "root": level == 0, "title": _short(self.titles[number], room),
-            "left": self.middles[level] - HEXAGON - self.columns[level] + TURN + 3,
-        })  # fmt: skip
+        self.hexagons.append(
+            {
+                "number": number,
+                "x": self.middles[level],
+                "y": y,
+                "full": self.titles[number],
+                "root": level == 0,
+                "title": _short(self.titles[number], room),
+                "left": self.middles[level] - HEXAGON - self.columns[level] + TURN + 3,
+            }
+        )
         self.clear[level] = y + BESIDE
         return y
 
@@ -145,11 +181,16 @@ class _Tree:
         below = max((y for column, y in self.clear.items() if column > level), default=0.0)
         y = max(TOP + self.bottom + ROW / 2, below)
         self.bottom = y - TOP + ROW / 2
-        self.boxes.append({
-            "leaf": leaf, "x": self.right, "y": y, "full": self.answers[leaf],
-            "kind": self.kinds.get(leaf, 0),
-            "text": _short(self.answers[leaf], self.box - self.pattern - 6),
-        })  # fmt: skip
+        self.boxes.append(
+            {
+                "leaf": leaf,
+                "x": self.right,
+                "y": y,
+                "full": self.answers[leaf],
+                "kind": self.kinds.get(leaf, 0),
+                "text": _short(self.answers[leaf], self.box - self.pattern - 6),
+            }
+        )
         return y
 
 

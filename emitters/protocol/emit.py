@@ -88,10 +88,16 @@ class Protocol(Emitter):
 
         def text(density: str, faces: str = "") -> str:
             return _template(kind).render(
-                view, format=kind, paper=self.paper, interactive=self.format == "html",
-                density=density, escapes=r"\\u{" in repr(view), script=script,
-                families=font.FAMILIES, faces=faces,
-            )  # fmt: skip
+                view,
+                format=kind,
+                paper=self.paper,
+                interactive=self.format == "html",
+                density=density,
+                escapes=r"\\u{" in repr(view),
+                script=script,
+                families=font.FAMILIES,
+                faces=faces,
+            )
 
         content: str | bytes = text(densities[0])
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
@@ -196,8 +202,10 @@ def _too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
         unit = Decimal(1).scaleb(-decimals)
         for threshold in rules.thresholds(rules.feature[name]):
             if Decimal(repr(threshold)) % unit:
-                yield (f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
-                       " mbndt round rounds it in the rules")  # fmt: skip
+                yield (
+                    f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
+                    " mbndt round rounds it in the rules"
+                )
                 break
 
 
@@ -206,8 +214,10 @@ def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
     for name, entry in stated.features.items():
         own = " ".join(rules.feature[name].unit.split())
         if entry.unit and own and entry.unit != own:
-            yield (f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
-                   " nothing is converted")  # fmt: skip
+            yield (
+                f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
+                " nothing is converted"
+            )
 
 
 def _densities(view: Mapping[str, Any]) -> list[str]:
@@ -263,9 +273,12 @@ def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]
 
 
 def _input(
-    rules: Rules, letter: str, feature: Feature, known: Mapping[str, InputStatement],
+    rules: Rules,
+    letter: str,
+    feature: Feature,
+    known: Mapping[str, InputStatement],
     titles: Mapping[str, str],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     entry = known[feature.name]
     number = feature.type.numeric
     what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
@@ -307,16 +320,20 @@ def _step(
         "type": feature.type.value,
         "rows": [
             {
-                "parts": row.parts, "then": row.then, "step": row.step, "leaf": row.leaf,
+                "parts": row.parts,
+                "then": row.then,
+                "step": row.step,
+                "leaf": row.leaf,
             }
             for row in step.answers
         ],
         # A value written exactly as such an end falls below it.
         "falling": [
             (number_text(end), number_text(to_float32(end)))
-            for end in sorted(step.ends) if single and to_float32(end) < end
+            for end in sorted(step.ends)
+            if single and to_float32(end) < end
         ],
-    }  # fmt: skip
+    }
 
 
 # The form
@@ -333,11 +350,16 @@ def _field(
     if feature.type == FeatureType.BOOLEAN:
         choices = [value_text(False), value_text(True)]
     return {
-        "letter": letter, "title": titles[feature.name], "type": feature.type.value,
-        "unit": entry.unit and plain(entry.unit), "choices": choices, "range": entry.range,
-        "what": what, "plausible": f"from {least} to {greatest}",
+        "letter": letter,
+        "title": titles[feature.name],
+        "type": feature.type.value,
+        "unit": entry.unit and plain(entry.unit),
+        "choices": choices,
+        "range": entry.range,
+        "what": what,
+        "plausible": f"from {least} to {greatest}",
         "missing": f"not measured: {said(entry.missing)}" if entry.missing else "not measured",
-    }  # fmt: skip
+    }
 
 
 def _script(rules: Rules) -> str:
@@ -347,11 +369,13 @@ def _script(rules: Rules) -> str:
     module = JavaScript().emit(rules).text
     fields = [
         {
-            "name": feature.name, "type": feature.type.value, "known": list(feature.categories),
+            "name": feature.name,
+            "type": feature.type.value,
+            "known": list(feature.categories),
             "other": _unlisted(feature),
         }
         for feature in rules.used
-    ]  # fmt: skip
+    ]
     data = json.dumps(fields).replace("<", literal("<")[1:-1])
     driver = base.templates("protocol").get_template("form.mjs.jinja").render(fields=data)
     return f"{module}\n{driver}"

@@ -31,9 +31,7 @@ def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
         right = ""
         if hits and rows and 0 < rows[i] >= hits[i]:
             right = f"{hits[i]} of {rows[i]} ({interval(hits[i], rows[i])})"
-        found.append([
-            value_text(label), said(action), common or NOT_STATED, right or NOT_STATED
-        ])  # fmt: skip
+        found.append([value_text(label), said(action), common or NOT_STATED, right or NOT_STATED])
     return found
 
 
@@ -103,8 +101,11 @@ def _held_out(figures: object) -> str:
     if not isinstance(figures, Mapping) or not _is_count(figures.get("rows")):
         return NOT_STATED
     found = [f"{figures['rows']} rows"]
-    for key, name in (("balanced_accuracy", "balanced accuracy"), ("r2", "R squared"),
-                      ("rmse", "root mean squared error")):  # fmt: skip
+    for key, name in (
+        ("balanced_accuracy", "balanced accuracy"),
+        ("r2", "R squared"),
+        ("rmse", "root mean squared error"),
+    ):
         value, ends = figures.get(key), figures.get(f"{key}_95")
         if _is_number(value):
             found.append(f"{name} {value:.3g}")

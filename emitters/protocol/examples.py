@@ -89,9 +89,11 @@ def _pools(sheet: Sheet, ranges: Mapping[str, Limits]) -> Pools:
 
 
 def _within(
-    low: Threshold | None, high: Threshold | None, least: Threshold | None,
+    low: Threshold | None,
+    high: Threshold | None,
+    least: Threshold | None,
     greatest: Threshold | None,
-) -> tuple[Threshold | None, Threshold | None]:  # fmt: skip
+) -> tuple[Threshold | None, Threshold | None]:
     """Return the part of an open interval that lies within a range, or all where none does."""
     if low is None and least is not None and (high is None or least < high):
         low = least

@@ -47,9 +47,11 @@ def pdf(settings: Iterable[str]) -> bytes:
         # No clock and no chance: the identifier comes from the content. The page's own font is cut
         # already, so that it doesn't matter here what could cut it.
         found: bytes = document.write_pdf(
-            pdf_tags=True, pdf_identifier=hashlib.sha256(page.encode()).digest()[:16],
-            pdf_variant="pdf/ua-1", full_fonts=not font.lacking(page),
-        )  # fmt: skip
+            pdf_tags=True,
+            pdf_identifier=hashlib.sha256(page.encode()).digest()[:16],
+            pdf_variant="pdf/ua-1",
+            full_fonts=not font.lacking(page),
+        )
     if failed := [said for said in heard if said.startswith("Font-face")]:
         raise EngineFailed(f"WeasyPrint: {failed[0]}")
     if lost := _boxes(heard):
@@ -112,8 +114,10 @@ def _refusal(page: str, lost: list[str]) -> str:
     place = re.search(rf">([^<>]*{re.escape(html.escape(lost[0]))}[^<>]*)<", page)
     where = f" (as in {shown(html.unescape(place[1]))})" if place else ""
     packages = " ".join(sorted({*map(_package, lost)}))
-    return (f"--format pdf: no font here has {font.listed(lost)}{where}; install one that does"
-            f" (Debian: {packages}), or write --format html")  # fmt: skip
+    return (
+        f"--format pdf: no font here has {font.listed(lost)}{where}; install one that does"
+        f" (Debian: {packages}), or write --format html"
+    )
 
 
 def _package(character: str) -> str:

@@ -37,10 +37,16 @@ def results(
     rows = []
     for leaf in leaves:
         way = ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none"
-        rows.append([
-            f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf), way,
-            because.get(leaf.leaf, NEVER), _note(rules, leaf),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"R{leaf.leaf}",
+                answer_text(rules, leaf),
+                *cells(leaf),
+                way,
+                because.get(leaf.leaf, NEVER),
+                _note(rules, leaf),
+            ]
+        )
     return {"header": ["Result", *head, "Steps", "Because", "Note"], "rows": rows}
 
 
@@ -116,8 +122,10 @@ def _chances(leaf: Leaf, part: slice) -> list[str]:
 def _reasons(rules: Rules, letters: Mapping[str, str]) -> dict[int, str]:
     """Return by leaf id the conditions that suffice for its answer, in words."""
     space = Space.of(rules)
-    return {reason.leaf.leaf: _because(rules, space, reason, letters)
-            for reason in reasons(rules, space)}  # fmt: skip
+    return {
+        reason.leaf.leaf: _because(rules, space, reason, letters)
+        for reason in reasons(rules, space)
+    }
 
 
 def _because(rules: Rules, space: Space, reason: Reason, letters: Mapping[str, str]) -> str:

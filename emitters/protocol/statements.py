@@ -84,13 +84,17 @@ class Statements:
                 f"{source}: validation: got {shown(values['validation'])}; say on what other data,"
                 " and how well, or leave it empty"
             )
-        stated = cls(**values, features={
-            name: _input(entry, rules.feature[name], f"{source}: features: {shown(name)}")
-            for name, entry in inputs.items()
-        }, outcomes={
-            name: _outcome(entry, f"{source}: outcomes: {shown(name)}")
-            for name, entry in outcomes.items()
-        })  # fmt: skip
+        stated = cls(
+            **values,
+            features={
+                name: _input(entry, rules.feature[name], f"{source}: features: {shown(name)}")
+                for name, entry in inputs.items()
+            },
+            outcomes={
+                name: _outcome(entry, f"{source}: outcomes: {shown(name)}")
+                for name, entry in outcomes.items()
+            },
+        )
         _check_patterns(stated, source)
         return stated
 

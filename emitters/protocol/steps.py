@@ -27,8 +27,9 @@ def steps_of(rules: Rules) -> Sheet:
     letters = {feature.name: letter(i) for i, feature in enumerate(rules.used)}
     steps = {}
     for number, split in enumerate(order, start=1):
-        answers = (_leading(rules, split.children[to], row, numbers) for to, row in
-                   _rows(rules, split))  # fmt: skip
+        answers = (
+            _leading(rules, split.children[to], row, numbers) for to, row in _rows(rules, split)
+        )
         steps[number] = Step(number, letters[split.feature], tuple(answers))
     return Sheet({letter: rules.feature[name] for name, letter in letters.items()}, steps, {})
 

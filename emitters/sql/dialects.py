@@ -92,8 +92,10 @@ def of_63_bytes(name: str, _: str) -> tuple[float, str, int]:
 
 def of_a_file(name: str, schema: str) -> tuple[float, str, int]:
     """Return that of ClickHouse, in whose files' names other bytes than letters take three."""
-    sizes = [sum(3 - 2 * ((chr(b).isalnum() and b < 128) or b == 95) for b in text.encode())
-             for text in (name, schema or "default")]  # fmt: skip
+    sizes = [
+        sum(3 - 2 * ((chr(b).isalnum() and b < 128) or b == 95) for b in text.encode())
+        for text in (name, schema or "default")
+    ]
     return 213 - sizes[1], "characters as a file's name", sizes[0]
 
 

@@ -350,8 +350,11 @@ def _layout(tree: Expr, name: str) -> str:
     try:
         with deep_recursion():
             return tree.sql(
-                dialect=name, identify=True, pretty=pretty, copy=False,
+                dialect=name,
+                identify=True,
+                pretty=pretty,
+                copy=False,
                 unsupported_level=sqlglot.ErrorLevel.RAISE,
-            )  # fmt: skip
+            )
     except sqlglot.UnsupportedError as error:
         raise TargetError(f"sql: {name}: {' '.join(str(error).split())}") from None

@@ -51,18 +51,25 @@ class Functions:
 FUNCTIONS = {
     "duckdb": Functions("MACRO", returns=False),
     "postgres": Functions(
-        parameters=100, before="SELECT ", body=_in_dollars,
+        parameters=100,
+        before="SELECT ",
+        body=_in_dollars,
         promises="LANGUAGE sql IMMUTABLE PARALLEL SAFE",
     ),
     "bigquery": Functions(parameters=256),
     "snowflake": Functions(parameters=500, body=_in_dollars_or_quotes, promises="IMMUTABLE"),
-}  # fmt: skip
+}
 
 
 def create_function(
-    rules: Rules, columns: Mapping[str, str], dialect: str, name: exp.Table, output: int,
-    body: Expr, text: str,
-) -> Expr:  # fmt: skip
+    rules: Rules,
+    columns: Mapping[str, str],
+    dialect: str,
+    name: exp.Table,
+    output: int,
+    body: Expr,
+    text: str,
+) -> Expr:
     """Return the statement that creates a function which gives one of the outputs, by its place.
 
     `body` is its expression over the parameters, the columns of all features, and `text` that in

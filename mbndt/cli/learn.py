@@ -96,11 +96,22 @@ def train(
     from mbndt.tables.schema import Schema
 
     _check_outputs(data, output, report)
-    chosen = settings.preset(preset, **_given(
-        depth=depth, branching=branching, leaf_budget=leaf_budget, restarts=restarts, seed=seed,
-        refine=refine, penalty=penalty, compact=compact, class_weight=class_weight,
-        monitor=monitor, device=device,
-    ))  # fmt: skip
+    chosen = settings.preset(
+        preset,
+        **_given(
+            depth=depth,
+            branching=branching,
+            leaf_budget=leaf_budget,
+            restarts=restarts,
+            seed=seed,
+            refine=refine,
+            penalty=penalty,
+            compact=compact,
+            class_weight=class_weight,
+            monitor=monitor,
+            device=device,
+        ),
+    )
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -109,9 +120,16 @@ def train(
 
     with progress_bar(quiet) as progress:
         model = learn(
-            table, target, chosen, schema=declared, task=task, weights=weight, holdout=holdout,
-            drop_missing_target=drop_missing_target, progress=progress,
-        )  # fmt: skip
+            table,
+            target,
+            chosen,
+            schema=declared,
+            task=task,
+            weights=weight,
+            holdout=holdout,
+            drop_missing_target=drop_missing_target,
+            progress=progress,
+        )
     _deliver(model, output, report, target, missing, quiet)
 
 
@@ -158,10 +176,21 @@ def tune(
 
     with progress_bar(quiet) as progress:
         found = search(
-            table, target, chosen, minutes=minutes, trials=trials, folds=folds, storage=storage,
-            study=study, schema=declared, task=task, weights=weight, holdout=holdout,
-            drop_missing_target=drop_missing_target, progress=progress,
-        )  # fmt: skip
+            table,
+            target,
+            chosen,
+            minutes=minutes,
+            trials=trials,
+            folds=folds,
+            storage=storage,
+            study=study,
+            schema=declared,
+            task=task,
+            weights=weight,
+            holdout=holdout,
+            drop_missing_target=drop_missing_target,
+            progress=progress,
+        )
     if not quiet:
         note(f"the best of {found.trials} trials is no. {found.best}, score {found.score:.4f}")
     _deliver(found.model, output, report, target, missing, quiet)
@@ -223,8 +252,9 @@ def _learning_table(
     for option, names in named.items():
         for name in names:
             if name is not None and name not in table:
-                raise OptionError(f"{option}: {data} has no column {shown(name)}"
-                                  f"{nearest(name, table.columns)}")  # fmt: skip
+                raise OptionError(
+                    f"{option}: {data} has no column {shown(name)}{nearest(name, table.columns)}"
+                )
             if name == target and option != "--target":
                 raise OptionError(f"{option}: {shown(target)} is the target")
     weight = None if weights is None else read_weights(table, weights)
@@ -264,10 +294,17 @@ def refine(
     from mbndt.tables.csv_format import with_marks
 
     _check_outputs(data, output)
-    chosen = settings.preset("default", **_given(
-        depth=depth, branching=branching, penalty=penalty, compact=compact,
-        class_weight=class_weight, seed=seed,
-    ))  # fmt: skip
+    chosen = settings.preset(
+        "default",
+        **_given(
+            depth=depth,
+            branching=branching,
+            penalty=penalty,
+            compact=compact,
+            class_weight=class_weight,
+            seed=seed,
+        ),
+    )
     rules = load(model)
     table = read(data, query, separator, decimal, missing, encoding, rules)
     table, weight = _learning_table(table, data, target, None, weights)

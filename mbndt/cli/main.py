@@ -178,12 +178,23 @@ def compile_(
     from mbndt.emitters import emitter
 
     options: dict[str, Any] = {
-        "dialect": dialect, "as": as_, "table": table, "view": view, "output": output_column,
+        "dialect": dialect,
+        "as": as_,
+        "table": table,
+        "view": view,
+        "output": output_column,
         "function": function,
-        "prefix": prefix, "number": number, "scale": tuple(scale) if scale else None,
-        "name": name, "names": names, "map": tuple(map_) if map_ else None,
-        "inputs": inputs, "format": format, "sheet": sheet, "paper": paper,
-    }  # fmt: skip
+        "prefix": prefix,
+        "number": number,
+        "scale": tuple(scale) if scale else None,
+        "name": name,
+        "names": names,
+        "map": tuple(map_) if map_ else None,
+        "inputs": inputs,
+        "format": format,
+        "sheet": sheet,
+        "paper": paper,
+    }
     chosen = {name: value for name, value in options.items() if value is not None}
     tool = emitter(target, **chosen)
     artifact = tool.emit(load(model))

@@ -113,14 +113,18 @@ def held_out_line(model: Model) -> str:
         low, high = found["balanced_accuracy_95"]
         figures = f"balanced accuracy {found['balanced_accuracy']:.3f}"
         figures += f" (95 % {low:.3f} to {high:.3f})"
-    return (f"held out {found['rows']} rows: {figures}, {found['leaves']} leaves,"
-            f" mean path {found['mean_path']:.2f}")  # fmt: skip
+    return (
+        f"held out {found['rows']} rows: {figures}, {found['leaves']} leaves,"
+        f" mean path {found['mean_path']:.2f}"
+    )
 
 
 def refined_line(before: Rules, found: Refined) -> str:
     """Return in a line what refining did."""
-    return (f"objective {found.before[0]:.1f} refined to {found.objective:.1f},"
-            f" {len(before.leaves)} leaves to {len(found.rules.leaves)}")  # fmt: skip
+    return (
+        f"objective {found.before[0]:.1f} refined to {found.objective:.1f},"
+        f" {len(before.leaves)} leaves to {len(found.rules.leaves)}"
+    )
 
 
 def model_json(model: Model) -> str:
@@ -141,8 +145,12 @@ def model_json(model: Model) -> str:
 def print_checks(checks: Sequence[Check]) -> None:
     """Print the table target x rows x mismatches, and the first differing row of each target."""
     grid = Grid(box=None, pad_edge=False)
-    for title, justify in (("target", "left"), ("engine", "left"), ("rows", "right"),
-                           ("mismatches", "right")):  # fmt: skip
+    for title, justify in (
+        ("target", "left"),
+        ("engine", "left"),
+        ("rows", "right"),
+        ("mismatches", "right"),
+    ):
         grid.add_column(title, justify=justify)  # type: ignore[arg-type]
     for check in checks:
         ran = check.engine is not None
@@ -171,8 +179,12 @@ def print_rules(rules: Rules) -> None:
     """Print rules as an outline with their measures."""
     console = _console()
     console.print(Text(printable(f"{rules.name}: {rules.task} of {rules.target.name}")))
-    console.print(Text(", ".join(f"{number} {name}" for name, number in sizes(rules).items())
-                       + f", depth {rules.depth}, SHA-256 {rules.fingerprint}"))  # fmt: skip
+    console.print(
+        Text(
+            ", ".join(f"{number} {name}" for name, number in sizes(rules).items())
+            + f", depth {rules.depth}, SHA-256 {rules.fingerprint}"
+        )
+    )
     with deep_recursion():
         tree = Tree(_title(rules, rules.root))
         _grow(rules, rules.root, tree)
@@ -210,8 +222,10 @@ def metric_lines(rules: Rules, table: Table | None) -> list[str]:
     lines = [f"{name}: {value:.3g}" for name, value in explanations(rules).items()]
     if table is not None:
         rows, share = answered_share(rules, table)
-        lines.append(f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
-                     " are answered alike by all leaves that remain")  # fmt: skip
+        lines.append(
+            f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
+            " are answered alike by all leaves that remain"
+        )
     return lines
 
 

@@ -41,9 +41,21 @@ Pools = Mapping[str, list[object]]
 # INT64_MIN itself is what C and ONNX keep for a missing integer.
 INTEGER_ENDS = (-INT64_MAX, -1, 0, 1, 2**53 - 1, 2**53, 2**53 + 1, INT64_MAX - 1, INT64_MAX)
 FLOAT_ENDS = (
-    -math.inf, -1.7976931348623157e308, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0,
-    3.4028234663852886e38, 3.4028235677973366e38, 1e300, 1.7976931348623157e308, math.inf,
-)  # fmt: skip
+    -math.inf,
+    -1.7976931348623157e308,
+    -1e300,
+    -1.0,
+    -5e-324,
+    -0.0,
+    0.0,
+    5e-324,
+    1.0,
+    3.4028234663852886e38,
+    3.4028235677973366e38,
+    1e300,
+    1.7976931348623157e308,
+    math.inf,
+)
 
 
 @dataclass(frozen=True)
@@ -129,9 +141,13 @@ def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, tab
     if first is None and wrong.any():
         first = _first_difference(rules, table, expected, got, int(np.argmax(wrong)))
     return replace(
-        found, outcome="agrees" if first is None else "differs", rows=found.rows + table.rows,
-        mismatches=found.mismatches + int(wrong.sum()), first=first, note=note,
-    )  # fmt: skip
+        found,
+        outcome="agrees" if first is None else "differs",
+        rows=found.rows + table.rows,
+        mismatches=found.mismatches + int(wrong.sum()),
+        first=first,
+        note=note,
+    )
 
 
 def holdable(rules: Rules, tool: Emitter, table: Table) -> tuple[Table, int]:
@@ -178,8 +194,10 @@ def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_
         if got.probabilities is None:
             raise EngineFailed("no probabilities")
         if got.probabilities.shape != expected.probabilities.shape:
-            raise EngineFailed(f"probabilities of shape {got.probabilities.shape},"
-                               f" expected {expected.probabilities.shape}")  # fmt: skip
+            raise EngineFailed(
+                f"probabilities of shape {got.probabilities.shape},"
+                f" expected {expected.probabilities.shape}"
+            )
         bits = [
             np.ascontiguousarray(p).view(np.int64)
             for p in (got.probabilities, expected.probabilities)

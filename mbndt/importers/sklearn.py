@@ -33,8 +33,7 @@ def rules_of_tree(tree: Any, names: Sequence[str] | None, name: str) -> Rules:
         trained = getattr(tree, "feature_names_in_", None)
         names = [f"x{i}" for i in range(inner.n_features)] if trained is None else [*trained]
     if len(names) != inner.n_features:
-        raise RulesError(f"from_sklearn: {len(names)} feature names,"
-                         f" expected {inner.n_features}")  # fmt: skip
+        raise RulesError(f"from_sklearn: {len(names)} feature names, expected {inner.n_features}")
     features = tuple(Feature(str(feature), FeatureType.FLOAT32) for feature in names)
     classes = getattr(tree, "classes_", None)
     target = Target(name, TargetType.FLOAT64) if classes is None else _target(name, classes)
@@ -55,16 +54,18 @@ def _inner(tree: Any) -> Any:
         return inner
     kind = f"{type(tree).__module__}.{type(tree).__qualname__}"
     state = "an unfitted " if own and isinstance(tree, BaseDecisionTree) else ""
-    raise RulesError(f"from_sklearn: got {state}{kind}, expected a fitted decision tree of"
-                     " scikit-learn")  # fmt: skip
+    raise RulesError(
+        f"from_sklearn: got {state}{kind}, expected a fitted decision tree of scikit-learn"
+    )
 
 
 def _target(name: str, classes: Any) -> Target:
     labels: list[Label] = []
     for label in classes.tolist():
         if isinstance(label, float) and not label.is_integer():
-            raise RulesError(f"from_sklearn: the class {shown(label)} is neither text, whole number"
-                             " nor boolean")  # fmt: skip
+            raise RulesError(
+                f"from_sklearn: the class {shown(label)} is neither text, whole number nor boolean"
+            )
         labels.append(int(label) if isinstance(label, float) else label)
     kinds = {bool: TargetType.BOOLEAN, int: TargetType.INTEGER}
     return Target(name, kinds.get(type(labels[0]), TargetType.STRING), tuple(labels))
@@ -83,8 +84,10 @@ def _node(
         return NumericSplit(feature, (Interval(None, 0),), 1 - to_left, children)
     below = _float32_above(tree.threshold[place])
     if below == np.inf:
-        raise RulesError(f"from_sklearn: {shown(feature)} is split at {tree.threshold[place]!r},"
-                         " above all float32 numbers")  # fmt: skip
+        raise RulesError(
+            f"from_sklearn: {shown(feature)} is split at {tree.threshold[place]!r},"
+            " above all float32 numbers"
+        )
     return NumericSplit(feature, (Interval(below, 0), Interval(None, 1)), 1 - to_left, children)
 
 

@@ -84,9 +84,14 @@ def learn(
     learned from.
     """
     rows, dropped = prepare(
-        table, target, settings, schema=schema, task=task, weights=weights,
+        table,
+        target,
+        settings,
+        schema=schema,
+        task=task,
+        weights=weights,
         drop_missing_target=drop_missing_target,
-    )  # fmt: skip
+    )
     among, held = hold_out(rows, holdout, settings.seed)
     model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
     if not len(held):
@@ -118,8 +123,10 @@ def prepare(
     kept = ~gaps & (weights > 0)
     table, weights = (table, weights) if kept.all() else (table.take(kept), weights[kept])
     if table.rows < 2:
-        raise DataError(f"{table.source}: {table.rows} rows with a value of {target!r}"
-                        " (and a weight), expected at least 2")  # fmt: skip
+        raise DataError(
+            f"{table.source}: {table.rows} rows with a value of {target!r}"
+            " (and a weight), expected at least 2"
+        )
     table = without_row_index(table, target, schema)
     features = infer_features(table, schema, target)
     outcome = infer_target(table, target, schema, task)
@@ -140,8 +147,10 @@ def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
         assert rows is not None
         more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
         listed = ", ".join(map(str, rows[:5].tolist()))
-        raise DataError(f"{table.source}: column {target!r} is missing in row {listed}{more};"
-                        " --drop-missing-target leaves such rows out")  # fmt: skip
+        raise DataError(
+            f"{table.source}: column {target!r} is missing in row {listed}{more};"
+            " --drop-missing-target leaves such rows out"
+        )
     return missing
 
 
@@ -151,8 +160,9 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
     else:
         constant, expected = np.ptp(outcome.codes) == 0, "two classes or more"
     if constant:
-        raise DataError(f"{table.source}: column {outcome.target.name!r} is constant,"
-                        f" expected {expected}")  # fmt: skip
+        raise DataError(
+            f"{table.source}: column {outcome.target.name!r} is constant, expected {expected}"
+        )
 
 
 def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
@@ -209,8 +219,10 @@ def _networks(
     trained = train(
         scores,
         make_loss(outcome, len(rows.target.classes), rows.weights, balanced=rows.balanced),
-        rows.codes, settings, progress,
-    )  # fmt: skip
+        rows.codes,
+        settings,
+        progress,
+    )
     encoded = encoder.encode(rows.typed)
 
     def pruned(network: TrainedNetwork) -> Rules:

@@ -25,9 +25,13 @@ Gap = tuple[float | None, float | None]
 def learned(rules: Rules, rows: Rows, settings: Settings) -> dict[str, Any]:
     """Return the provenance of rules that were learned from rows."""
     return {
-        "learned by": f"mbndt {__version__}", "training rows": rows.rows, "depth": settings.depth,
-        "branching": settings.branching, "seed": settings.seed, **trained_on(rules, rows),
-    }  # fmt: skip
+        "learned by": f"mbndt {__version__}",
+        "training rows": rows.rows,
+        "depth": settings.depth,
+        "branching": settings.branching,
+        "seed": settings.seed,
+        **trained_on(rules, rows),
+    }
 
 
 def trained_on(rules: Rules, rows: Rows) -> dict[str, Any]:

@@ -12,19 +12,33 @@ from mbndt.extras import needed
 
 # Option, least and greatest value.
 WHOLE = (
-    ("depth", 1, 4), ("branching", 2, 16), ("restarts", 0, 1000), ("seed", 0, 2**31),
-    ("first_epochs", 1, 10**6), ("first_patience", 1, 10**6), ("epochs", 0, 10**6),
-    ("patience", 1, 10**6), ("sample", 2, 2**31), ("greedy", 0, 2),
-)  # fmt: skip
+    ("depth", 1, 4),
+    ("branching", 2, 16),
+    ("restarts", 0, 1000),
+    ("seed", 0, 2**31),
+    ("first_epochs", 1, 10**6),
+    ("first_patience", 1, 10**6),
+    ("epochs", 0, 10**6),
+    ("patience", 1, 10**6),
+    ("sample", 2, 2**31),
+    ("greedy", 0, 2),
+)
 NUMBERS = (
-    ("leaf_budget", 1.0, 1e9), ("penalty", 0.0, 1e9), ("thrift", 0.0, 1e9), ("smoothing", 0.0, 1.0),
-    ("tau", 1e-3, 1e3), ("rate_selector", 1e-9, 1e3), ("rate_threshold", 1e-9, 1e3),
-    ("rate_leaf", 1e-9, 1e3), ("rate_mask", 1e-9, 1e3),
-)  # fmt: skip
+    ("leaf_budget", 1.0, 1e9),
+    ("penalty", 0.0, 1e9),
+    ("thrift", 0.0, 1e9),
+    ("smoothing", 0.0, 1.0),
+    ("tau", 1e-3, 1e3),
+    ("rate_selector", 1e-9, 1e3),
+    ("rate_threshold", 1e-9, 1e3),
+    ("rate_leaf", 1e-9, 1e3),
+    ("rate_mask", 1e-9, 1e3),
+)
 WORDS = (
-    ("device", ("cpu", "cuda")), ("monitor", ("score", "loss")),
+    ("device", ("cpu", "cuda")),
+    ("monitor", ("score", "loss")),
     ("class_weight", ("balanced", "none")),
-)  # fmt: skip
+)
 # Chosen by inner validation on the training parts of the paper's sets, but for PENALTY_SHARE, which
 # bounds the leaves of larger tables, and FEWEST, for leaves that a reader can trust.
 LEAST_PENALTY = 0.25
@@ -110,8 +124,10 @@ class Settings:
             if not torch.cuda.is_available():
                 raise OptionError("--device: got 'cuda', but torch finds no such device here")
         if not self.refine and (self.penalty is not None or self.thrift != 1.0):
-            raise OptionError("--penalty, --compact: are for refining, which --no-refine and preset"
-                              " 'paper' leave out")  # fmt: skip
+            raise OptionError(
+                "--penalty, --compact: are for refining, which --no-refine and preset"
+                " 'paper' leave out"
+            )
         if self.restarts == 0 and not (self.refine and self.greedy):
             raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
 
@@ -149,9 +165,17 @@ def _wrong(option: str, got: object, expected: str) -> OptionError:
 
 
 _DEFAULT = Settings(
-    branching=6, restarts=2, first_epochs=15, first_patience=4, epochs=0, sample=10_000,
-    refine=True, smoothing=0.6, greedy=2, regrow=True,
-)  # fmt: skip
+    branching=6,
+    restarts=2,
+    first_epochs=15,
+    first_patience=4,
+    epochs=0,
+    sample=10_000,
+    refine=True,
+    smoothing=0.6,
+    greedy=2,
+    regrow=True,
+)
 
 PRESETS = {
     "default": _DEFAULT,

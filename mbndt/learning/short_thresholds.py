@@ -61,10 +61,13 @@ def with_thresholds(rules: Rules, change: Callable[[NumericSplit], list[Threshol
             return old
         new = replace(old, children=tuple(node(child) for child in old.children))
         if isinstance(new, NumericSplit) and isinstance(old, NumericSplit):
-            new = replace(new, intervals=tuple(
-                Interval(below, part.to, part.redirected_from)
-                for part, below in zip(new.intervals, [*change(old), None], strict=True)
-            ))  # fmt: skip
+            new = replace(
+                new,
+                intervals=tuple(
+                    Interval(below, part.to, part.redirected_from)
+                    for part, below in zip(new.intervals, [*change(old), None], strict=True)
+                ),
+            )
         return new
 
     with deep_recursion():

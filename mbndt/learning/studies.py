@@ -32,9 +32,11 @@ def opened(storage: str | None, name: str, seed: int, facts: dict[str, Any]) -> 
             known = _claimed(study, facts)
         for fact, expected in facts.items():
             if known.get(fact) != expected:
-                raise OptionError(f"--study: {shown(name)} was made for {fact}"
-                                  f" {shown(known.get(fact))}, not {shown(expected)};"
-                                  " another --study starts anew")  # fmt: skip
+                raise OptionError(
+                    f"--study: {shown(name)} was made for {fact}"
+                    f" {shown(known.get(fact))}, not {shown(expected)};"
+                    " another --study starts anew"
+                )
         with _telling(storage, optuna.exceptions.OptunaError, OSError):
             yield study
 
@@ -75,9 +77,12 @@ def _study(storage: str | None, name: str, seed: int) -> Study:
                     raise ValueError("expected a study's file or a URL")
         place = JournalStorage(JournalFileBackend(storage, JournalFileOpenLock(storage)))
     return optuna.create_study(
-        storage=place, sampler=_Sampler(seed), study_name=name, direction="maximize",
+        storage=place,
+        sampler=_Sampler(seed),
+        study_name=name,
+        direction="maximize",
         load_if_exists=True,
-    )  # fmt: skip
+    )
 
 
 def _claimed(study: Study, facts: dict[str, Any]) -> dict[str, Any]:

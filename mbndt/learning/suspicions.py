@@ -45,8 +45,10 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
     """
     found = [n for n in table.row_index if n in table and n != target and n not in schema.features]
     for name in found:
-        warn(f"{table.source}: column {shown(name)} is left out: it was the row index of the pandas"
-             " frame; --schema can ask for it")  # fmt: skip
+        warn(
+            f"{table.source}: column {shown(name)} is left out: it was the row index of the pandas"
+            " frame; --schema can ask for it"
+        )
     return table.without(found)
 
 
@@ -62,8 +64,11 @@ def warn_of_columns(table: Table, rows: Rows) -> None:
         cells = _cells(feature, column.take(index))
         told = _told(rows, index, halves, cells, feature.type.numeric)
         message = _worded(table, feature, column) or _numbered(feature, column, rows, told)
-        message = message or (told and f"alone tells {shown(rows.target.name)} {told}; check that"
-                              " it is known before the answer is")  # fmt: skip
+        message = message or (
+            told
+            and f"alone tells {shown(rows.target.name)} {told}; check that"
+            " it is known before the answer is"
+        )
         if message:
             warn(f"{table.source}: column {shown(feature.name)} {message}")
 
@@ -73,8 +78,10 @@ def _numbered(feature: Feature, column: Column, rows: Rows, told: str) -> str:
         return ""
     if told:
         target = shown(rows.target.name)
-        return (f"numbers the rows and alone tells {target} {told}, as if they had been sorted by"
-                " it; leave it out (--exclude)")  # fmt: skip
+        return (
+            f"numbers the rows and alone tells {target} {told}, as if they had been sorted by"
+            " it; leave it out (--exclude)"
+        )
     return "numbers the rows, which says little about new ones; leave it out (--exclude)"
 
 

@@ -208,9 +208,11 @@ def unit_weights(rows: int, weights: Floats | None) -> Floats:
         found = np.where(scaled > 0, weights, 0.0)
         found = np.asarray(found / np.gcd.reduce(kept.astype(np.int64)))
         if found.sum() > MANY_REPEATS * len(kept):
-            warn(f"weights: whole numbers count as repeats, so {len(kept)} rows count as"
-                 f" {found.sum():.0f}; if these weights are proportions, divide them by their"
-                 " mean")  # fmt: skip
+            warn(
+                f"weights: whole numbers count as repeats, so {len(kept)} rows count as"
+                f" {found.sum():.0f}; if these weights are proportions, divide them by their"
+                " mean"
+            )
         return found
     part, power = np.frexp(scaled * (scaled.sum() / (scaled**2).sum()))
     # What a factor may change in the last bits is rounded off.

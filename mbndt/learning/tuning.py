@@ -39,12 +39,17 @@ if TYPE_CHECKING:
 SHAPES = tuple(
     f"{branching} {depth} {leaves}"
     for branching, depth, budgets in (
-        (3, 1, (2, 3)), (4, 1, (2, 3, 4)), (3, 2, (3, 6, 9)), (4, 2, (4, 8, 12, 16)),
-        (3, 3, (6, 12, 18, 24)), (4, 3, (8, 12, 16, 24, 32)), (3, 4, (12, 24, 36, 48)),
+        (3, 1, (2, 3)),
+        (4, 1, (2, 3, 4)),
+        (3, 2, (3, 6, 9)),
+        (4, 2, (4, 8, 12, 16)),
+        (3, 3, (6, 12, 18, 24)),
+        (4, 3, (8, 12, 16, 24, 32)),
+        (3, 4, (12, 24, 36, 48)),
         (4, 4, (16, 24, 32, 48, 64)),
     )
     for leaves in budgets
-)  # fmt: skip
+)
 RATES = ("rate_selector", "rate_threshold", "rate_leaf", "rate_mask")
 Folds = list[tuple[Indices, Indices]]
 
@@ -92,9 +97,14 @@ def tune(
     if trials is not None and trials < 1:
         raise OptionError(f"--trials: got {trials}, expected at least 1")
     rows, dropped = prepare(
-        table, target, settings, schema=schema, task=task, weights=weights,
+        table,
+        target,
+        settings,
+        schema=schema,
+        task=task,
+        weights=weights,
         drop_missing_target=drop_missing_target,
-    )  # fmt: skip
+    )
     among, held = hold_out(rows, holdout, settings.seed)
     training = rows.take(among)
     parts = _folds(training, folds, settings.seed)
@@ -114,8 +124,9 @@ def _folds(rows: Rows, folds: int, seed: int) -> Folds:
     rows than folds are shared out together.
     """
     if not 2 <= folds <= max(2, rows.rows // 2):
-        raise OptionError(f"--folds: got {folds}, expected 2 to {max(2, rows.rows // 2)},"
-                          " half of the rows")  # fmt: skip
+        raise OptionError(
+            f"--folds: got {folds}, expected 2 to {max(2, rows.rows // 2)}, half of the rows"
+        )
     everything = np.arange(rows.rows)
     shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
     if rows.codes is None:
@@ -136,9 +147,10 @@ def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:
         return network | {"shape": CategoricalDistribution([*shapes | {_shape(settings): None}])}
     # Refining, not the leaf budget, sizes the tree, so the budget needs no tie to its shape.
     tree: dict[str, BaseDistribution] = {
-        "depth": Whole(1, settings.depth), "branching": Whole(2, settings.branching),
+        "depth": Whole(1, settings.depth),
+        "branching": Whole(2, settings.branching),
         "thrift": log(0.2, 10.0),
-    }  # fmt: skip
+    }
     if rows <= SMOOTHED_ROWS:
         tree["smoothing"] = Reals(0.0, 0.9)
     return tree | ({"leaf_budget": log(2.0, 64.0)} | network if settings.restarts else {})
@@ -153,9 +165,10 @@ def _given(settings: Settings, space: dict[str, BaseDistribution]) -> dict[str, 
     own = asdict(settings) | {"shape": _shape(settings)}
     return {
         name: min(max(own[name], kind.low), kind.high)
-        if isinstance(kind, Reals | Whole) else own[name]
+        if isinstance(kind, Reals | Whole)
+        else own[name]
         for name, kind in space.items()
-    }  # fmt: skip
+    }
 
 
 def _chosen(settings: Settings, params: dict[str, Any]) -> Settings:
@@ -175,15 +188,25 @@ def _facts(rows: Rows, folds: int, settings: Settings) -> dict[str, Any]:
     measure = "balanced accuracy" if isinstance(rows.outcome, Labels) else "R squared"
     fixed = {name: value for name, value in asdict(settings).items() if name != "device"}
     return {
-        "target": rows.target.name, "data": digest.hexdigest()[:16], "folds": folds,
-        "objective": f"mean - 0.5 sd of {measure}", "version": __version__, **fixed,
-    }  # fmt: skip
+        "target": rows.target.name,
+        "data": digest.hexdigest()[:16],
+        "folds": folds,
+        "objective": f"mean - 0.5 sd of {measure}",
+        "version": __version__,
+        **fixed,
+    }
 
 
 def _search(
-    study: Study, space: dict[str, BaseDistribution], rows: Rows, parts: Folds,
-    settings: Settings, minutes: float, trials: int | None, progress: Progress | None,
-) -> None:  # fmt: skip
+    study: Study,
+    space: dict[str, BaseDistribution],
+    rows: Rows,
+    parts: Folds,
+    settings: Settings,
+    minutes: float,
+    trials: int | None,
+    progress: Progress | None,
+) -> None:
     """Run trials until their number, the time or Ctrl-C ends it; raises where none completed."""
     end = time.monotonic() + 60 * minutes
     if all(trial.state == TrialState.FAIL for trial in study.trials):

@@ -135,10 +135,13 @@ def arms(rules: Rules, split: Split, cut: Cut = double_cut) -> tuple[Arm, ...]:
             order = [to for to in _first_seen([*first, *(to for to, _ in groups)]) if to != last]
             # The last arm takes missing values without a test, if that is where they belong.
             found = [
-                Arm(split.children[to], to == split.missing,
-                    values=tuple(v for target, vs in groups if target == to for v in vs))
+                Arm(
+                    split.children[to],
+                    to == split.missing,
+                    values=tuple(v for target, vs in groups if target == to for v in vs),
+                )
                 for to in [*order, last]
-            ]  # fmt: skip
+            ]
         case _:
             assert_never(split)
     end = found[-1]

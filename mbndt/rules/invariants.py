@@ -71,11 +71,15 @@ def check_target(target: Target) -> None:
     check_text(target.unit, "target.unit", empty=True)
     check_text(target.description, "target.description", empty=True)
     kinds: dict[TargetType, type] = {
-        TargetType.STRING: str, TargetType.INTEGER: int, TargetType.BOOLEAN: bool,
-    }  # fmt: skip
+        TargetType.STRING: str,
+        TargetType.INTEGER: int,
+        TargetType.BOOLEAN: bool,
+    }
     if target.classes and target.type not in kinds:
-        raise RulesError(f"target.type: got '{target.type}' with classes, which are texts,"
-                         " integers or booleans; a regression has none")  # fmt: skip
+        raise RulesError(
+            f"target.type: got '{target.type}' with classes, which are texts,"
+            " integers or booleans; a regression has none"
+        )
     if not target.classes and target.type not in (TargetType.FLOAT64, TargetType.INTEGER):
         raise RulesError(f"target.type: got '{target.type}' for a regression, expected 'float64'")
     for i, label in enumerate(target.classes):
@@ -157,16 +161,19 @@ def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
 
 def _feature_of(rules: Rules, split: Split, path: str) -> Feature:
     if split.feature not in rules.feature:
-        raise RulesError(f"{path}.feature: {shown(split.feature)} is not one of the features"
-                         f"{nearest(split.feature, rules.feature)}")  # fmt: skip
+        raise RulesError(
+            f"{path}.feature: {shown(split.feature)} is not one of the features"
+            f"{nearest(split.feature, rules.feature)}"
+        )
     return rules.feature[split.feature]
 
 
 def _check_numeric(rules: Rules, split: NumericSplit, path: str) -> None:
     feature = _feature_of(rules, split, path)
     if not feature.type.numeric:
-        raise RulesError(f"{path}.intervals: {shown(feature.name)} is {feature.type},"
-                         " which is split by groups")  # fmt: skip
+        raise RulesError(
+            f"{path}.intervals: {shown(feature.name)} is {feature.type}, which is split by groups"
+        )
     before: Threshold = -math.inf
     for i, interval in enumerate(split.intervals):
         where = f"{path}.intervals[{i}].below"
@@ -180,11 +187,14 @@ def _check_numeric(rules: Rules, split: NumericSplit, path: str) -> None:
         if type(interval.below) is not int:
             _check_float(interval.below, where)
         if feature.type != FeatureType.INTEGER and not _is_double(interval.below):
-            raise RulesError(f"{where}: no double holds {interval.below}, and"
-                             f" {shown(feature.name)} is {feature.type}")  # fmt: skip
+            raise RulesError(
+                f"{where}: no double holds {interval.below}, and"
+                f" {shown(feature.name)} is {feature.type}"
+            )
         if interval.below <= before:
-            raise RulesError(f"{where}: got {interval.below} after {before},"
-                             " expected thresholds to rise")  # fmt: skip
+            raise RulesError(
+                f"{where}: got {interval.below} after {before}, expected thresholds to rise"
+            )
         before = interval.below
     if not split.intervals:
         raise RulesError(f"{path}.intervals: expected at least one")
@@ -200,8 +210,9 @@ def _is_double(number: Threshold) -> bool:
 def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
     feature = _feature_of(rules, split, path)
     if feature.type.numeric:
-        raise RulesError(f"{path}.groups: {shown(feature.name)} is {feature.type},"
-                         " which is split by intervals")  # fmt: skip
+        raise RulesError(
+            f"{path}.groups: {shown(feature.name)} is {feature.type}, which is split by intervals"
+        )
     boolean = feature.type == FeatureType.BOOLEAN
     allowed: frozenset[str | bool] = frozenset((False, True) if boolean else feature.categories)
     seen: set[str | bool] = set()
@@ -233,8 +244,10 @@ def _check_reached(split: Split, path: str, targets: list[int]) -> None:
             _check_count(part.redirected_from, f"{path}: redirected_from")
     for to in named:
         if type(to) is not int or not 0 <= to < len(split.children):
-            raise RulesError(f"{path}: child {shown(to)} is asked for, but there are"
-                             f" {len(split.children)} children")  # fmt: skip
+            raise RulesError(
+                f"{path}: child {shown(to)} is asked for, but there are"
+                f" {len(split.children)} children"
+            )
     for i in range(len(split.children)):
         if i not in named:
             raise RulesError(f"{path}.children[{i}]: nothing leads to this child")

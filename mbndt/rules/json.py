@@ -83,8 +83,9 @@ def read(text: str | bytes) -> Rules:
     except UnicodeDecodeError as error:
         raise RulesError(f"rules: not UTF-8 text at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise RulesError(f"rules: not JSON: line {error.lineno} column {error.colno}:"
-                         f" {error.msg}") from None  # fmt: skip
+        raise RulesError(
+            f"rules: not JSON: line {error.lineno} column {error.colno}: {error.msg}"
+        ) from None
     except ValueError as error:  # an integer of thousands of digits
         raise RulesError(f"rules: {error}") from None
 
@@ -108,10 +109,13 @@ def canonical(rules: Rules) -> str:
 
 def _dumps(rules: Rules, **style: Any) -> str:
     document: Obj = {
-        "format": FORMAT, "version": VERSION, "name": rules.name, "task": rules.task,
+        "format": FORMAT,
+        "version": VERSION,
+        "name": rules.name,
+        "task": rules.task,
         "target": _present(rules.target),
         "features": [_present(feature) for feature in rules.features],
-    }  # fmt: skip
+    }
     with deep_recursion():
         document["root"] = _node_out(rules.root)
         if rules.provenance:
@@ -136,14 +140,21 @@ def _refuse_constant(word: str) -> None:
 
 
 def _rules(document: object) -> Rules:
-    top = _object(document, "rules", {"format", "version", "name", "task", "target", "features",
-                                      "root"}, {"provenance"})  # fmt: skip
+    top = _object(
+        document,
+        "rules",
+        {"format", "version", "name", "task", "target", "features", "root"},
+        {"provenance"},
+    )
     if top["format"] != FORMAT or type(top["version"]) is not int or top["version"] != VERSION:
-        raise RulesError(f"format: got {shown(top['format'])} version {shown(top['version'])},"
-                         f" expected '{FORMAT}' version {VERSION}")  # fmt: skip
+        raise RulesError(
+            f"format: got {shown(top['format'])} version {shown(top['version'])},"
+            f" expected '{FORMAT}' version {VERSION}"
+        )
     if top["task"] not in ("classification", "regression"):
-        raise RulesError(f"task: got {shown(top['task'])},"
-                         " expected 'classification' or 'regression'")  # fmt: skip
+        raise RulesError(
+            f"task: got {shown(top['task'])}, expected 'classification' or 'regression'"
+        )
     target = read_target(top["target"], str(top["task"]))
     features = tuple(
         read_feature(item, f"features[{i}]")
@@ -171,9 +182,11 @@ def read_target(item: object, task: str) -> Target:
         raise RulesError("target.classes: expected at least one")
     kind = _choice(TargetType, obj["type"], "target.type")
     return Target(
-        name=check_text(obj["name"], "target.name"), type=kind, classes=tuple(classes),
+        name=check_text(obj["name"], "target.name"),
+        type=kind,
+        classes=tuple(classes),
         **_texts(obj, "target", ("unit", "description")),
-    )  # fmt: skip
+    )
 
 
 def read_feature(item: object, path: str) -> Feature:
@@ -185,10 +198,11 @@ def read_feature(item: object, path: str) -> Feature:
         asked = "asked for a category feature" if kind == "category" else f"not for type {kind}"
         raise RulesError(f"{path}.categories: {asked}")
     return Feature(
-        name=check_text(obj["name"], f"{path}.name"), type=kind,
+        name=check_text(obj["name"], f"{path}.name"),
+        type=kind,
         categories=tuple(_list(obj.get("categories", []), f"{path}.categories")),
         **_texts(obj, path, ("label", "unit", "description")),
-    )  # fmt: skip
+    )
 
 
 def _node(item: object, path: str, types: Mapping[str, FeatureType]) -> Node:
@@ -233,11 +247,13 @@ def _leaf(item: object, path: str) -> Leaf:
         listed = _list(obj["counts"], f"{path}.counts")
         counts = tuple(_index(n, f"{path}.counts[{k}]") for k, n in enumerate(listed))
     return Leaf(
-        leaf=_index(obj["leaf"], f"{path}.leaf"), value=value, counts=counts,
+        leaf=_index(obj["leaf"], f"{path}.leaf"),
+        value=value,
+        counts=counts,
         n=_index(obj["n"], f"{path}.n") if "n" in obj else None,
         mean=_float(obj["mean"], f"{path}.mean") if "mean" in obj else None,
         std=_float(obj["std"], f"{path}.std") if "std" in obj else None,
-    )  # fmt: skip
+    )
 
 
 def _interval(item: object, path: str, exact: bool) -> Interval:

@@ -24,8 +24,11 @@ MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it first"),
     (b"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
     (b"ORC", "an ORC file", PANDAS.format(reader="read_orc", source="{source}")),
-    (b"ARROW1\0\0", "an Arrow (Feather) file",
-     PANDAS.format(reader="read_feather", source="{source}")),
+    (
+        b"ARROW1\0\0",
+        "an Arrow (Feather) file",
+        PANDAS.format(reader="read_feather", source="{source}"),
+    ),
     (b"\xff\xff\xff\xff", "an Arrow stream", "write it as Parquet"),
     (b"FEA1", "a Feather file", PANDAS.format(reader="read_feather", source="{source}")),
     (b"PARE", "an encrypted Parquet file", "write it without encryption"),
@@ -37,10 +40,16 @@ MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"$FL2", "an SPSS file", PANDAS.format(reader="read_spss", source="{source}")),
     (b"$FL3", "an SPSS file", PANDAS.format(reader="read_spss", source="{source}")),
     (b"<stata_dta>", "a Stata file", PANDAS.format(reader="read_stata", source="{source}")),
-    (b"HEADER RECORD*******", "a SAS transport file",
-     PANDAS.format(reader="read_sas", source="{source}")),
-    (b"\0" * 12 + b"\xc2\xea\x81\x60", "a SAS file",
-     PANDAS.format(reader="read_sas", source="{source}")),
+    (
+        b"HEADER RECORD*******",
+        "a SAS transport file",
+        PANDAS.format(reader="read_sas", source="{source}"),
+    ),
+    (
+        b"\0" * 12 + b"\xc2\xea\x81\x60",
+        "a SAS file",
+        PANDAS.format(reader="read_sas", source="{source}"),
+    ),
     (b"RDX2\n", "an R workspace", "write the data frame by write.csv(…, row.names = FALSE)"),
     (b"RDX3\n", "an R workspace", "write the data frame by write.csv(…, row.names = FALSE)"),
     (b"X\n\0\0\0", "an R object", "write the data frame by write.csv(…, row.names = FALSE)"),
@@ -48,15 +57,21 @@ MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "an RTF document", "export the table as CSV"),
     (b"\x89PNG\r\n\x1a\n", "an image", "export the table as CSV"),
     (b"\xff\xd8\xff", "an image", "export the table as CSV"),
-)  # fmt: skip
+)
 PICKLE = re.compile(rb"\x80[\x02-\x05][\x95\x8a-\x8d}\]c(K]")
 LOOKS = (
-    (re.compile(rb"\s*(\{\s*(\"|\}|$)|\[\s*([\[{]|$))"), "JSON",
-     PANDAS.format(reader="read_json", source="{source}")),
-    (re.compile(rb"\s*<(!doctype|html|head|body|table)\b", re.IGNORECASE), "HTML",
-     "a page, perhaps of a log-in or an error, where a table was meant"),
+    (
+        re.compile(rb"\s*(\{\s*(\"|\}|$)|\[\s*([\[{]|$))"),
+        "JSON",
+        PANDAS.format(reader="read_json", source="{source}"),
+    ),
+    (
+        re.compile(rb"\s*<(!doctype|html|head|body|table)\b", re.IGNORECASE),
+        "HTML",
+        "a page, perhaps of a log-in or an error, where a table was meant",
+    ),
     (re.compile(rb"\s*<\?xml"), "XML", PANDAS.format(reader="read_xml", source="{source}")),
-)  # fmt: skip
+)
 OFFICE = (
     (b"xl/", "an Excel workbook", "save the sheet as CSV UTF-8"),
     (b"opendocument", "an OpenDocument file", "save the sheet as CSV UTF-8"),

@@ -32,8 +32,9 @@ class CsvFormat:
         if self.separator is not None:
             separator = NAMED.get(self.separator.lower(), self.separator)
             if len(separator) != 1 or separator in '\r\n"' or not separator.isascii():
-                raise OptionError(f"--separator: got {shown(self.separator)}, expected one"
-                                  " character, or tab")  # fmt: skip
+                raise OptionError(
+                    f"--separator: got {shown(self.separator)}, expected one character, or tab"
+                )
             object.__setattr__(self, "separator", separator)
         if self.decimal not in (None, ".", ","):
             raise OptionError(f"--decimal: got {shown(self.decimal)}, expected '.' or ','")
@@ -41,8 +42,10 @@ class CsvFormat:
             try:
                 "".encode(self.encoding)
             except LookupError:
-                raise OptionError(f"--encoding: {shown(self.encoding)} is unknown; utf-8, utf-16,"
-                                  " cp1252 and latin-1 are some") from None  # fmt: skip
+                raise OptionError(
+                    f"--encoding: {shown(self.encoding)} is unknown; utf-8, utf-16,"
+                    " cp1252 and latin-1 are some"
+                ) from None
 
     def decode(self, data: bytes, source: str) -> str:
         """Return a CSV's text; raises `DataError` that names the first byte that is none."""
@@ -51,9 +54,10 @@ class CsvFormat:
             return data.decode(encoding).removeprefix("\ufeff")
         except UnicodeError as error:
             at = getattr(error, "start", 0)
-            raise DataError(f"{source}: not {encoding.upper()} text at byte {at},"
-                            f" line {_line(data, at)}{_hint(data, at, self.encoding)}"
-                            ) from None  # fmt: skip
+            raise DataError(
+                f"{source}: not {encoding.upper()} text at byte {at},"
+                f" line {_line(data, at)}{_hint(data, at, self.encoding)}"
+            ) from None
 
 
 MARKS = "missing marks"

@@ -81,8 +81,9 @@ def _check_options(base: str, query: str | None, form: CsvFormat, source: str) -
         raise DataError(f"{source}: a database; --query SELECT… says what to read")
     for name, value in vars(form).items():
         if value:
-            raise OptionError(f"--{name}: is for CSV, and {source} is {base}; what is missing is"
-                              " NULL there")  # fmt: skip
+            raise OptionError(
+                f"--{name}: is for CSV, and {source} is {base}; what is missing is NULL there"
+            )
 
 
 def _read_base(base: str, path: Path, query: str | None) -> Table:

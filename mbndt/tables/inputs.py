@@ -40,15 +40,18 @@ def columns_of(data: Any) -> Table:
         data = _array_of(data)
     elif not isinstance(data, Table | Mapping) and not hasattr(data, "columns"):
         if hasattr(data, "tocsr"):
-            raise DataError(f"X: got a sparse {type(data).__name__}, expected a frame or a dense"
-                            " array: X.toarray()")  # fmt: skip
+            raise DataError(
+                f"X: got a sparse {type(data).__name__}, expected a frame or a dense"
+                " array: X.toarray()"
+            )
         data = np.asarray(data) if hasattr(data, "__array__") else data
     if isinstance(data, np.ndarray):
         _check_array(data)
     table = Table.of(data)
     if not table.columns:
-        raise DataError(f"X: 0 feature(s) (shape=({table.rows}, 0)) while a minimum of 1 is"
-                        " required.")  # fmt: skip
+        raise DataError(
+            f"X: 0 feature(s) (shape=({table.rows}, 0)) while a minimum of 1 is required."
+        )
     return table
 
 
@@ -72,9 +75,11 @@ def _array_of(rows: Sequence[Any]) -> npt.NDArray[Any]:
 
 def _check_array(array: npt.NDArray[Any]) -> None:
     if array.ndim != 2:
-        raise DataError(f"X: Expected 2D array, got {array.ndim}D array instead. Reshape your data"
-                        " either using array.reshape(-1, 1) if your data has a single feature or"
-                        " array.reshape(1, -1) if it contains a single sample.")  # fmt: skip
+        raise DataError(
+            f"X: Expected 2D array, got {array.ndim}D array instead. Reshape your data"
+            " either using array.reshape(-1, 1) if your data has a single feature or"
+            " array.reshape(1, -1) if it contains a single sample."
+        )
     if array.dtype.kind == "c":
         raise DataError("X: Complex data not supported")
     if array.dtype.kind != "U":
@@ -82,8 +87,10 @@ def _check_array(array: npt.NDArray[Any]) -> None:
     told = [f"x{i}" for i, column in enumerate(array.T) if _numbers_as_text(column.tolist())]
     if told:
         more = "" if len(told) == 1 else f" and {len(told) - 1} more columns"
-        warn(f"X: {told[0]}{more}: numbers that NumPy made texts of, as others are, and so"
-             " categories; hand over a frame, a list of rows, or dtype=object")  # fmt: skip
+        warn(
+            f"X: {told[0]}{more}: numbers that NumPy made texts of, as others are, and so"
+            " categories; hand over a frame, a list of rows, or dtype=object"
+        )
 
 
 def _numbers_as_text(cells: list[str]) -> bool:
@@ -104,14 +111,19 @@ def matched(data: Any, own: Sequence[str], named: bool, kind: str) -> Table:
         _check_names(names, own)
         return table
     if len(table.columns) != len(own):
-        raise DataError(f"X has {len(table.columns)} features, but {kind} is expecting {len(own)}"
-                        " features as input.")  # fmt: skip
+        raise DataError(
+            f"X has {len(table.columns)} features, but {kind} is expecting {len(own)}"
+            " features as input."
+        )
     if named:
-        warnings.warn(f"X does not have valid feature names, but {kind} was fitted with feature"
-                      " names", stacklevel=5)  # fmt: skip
+        warnings.warn(
+            f"X does not have valid feature names, but {kind} was fitted with feature names",
+            stacklevel=5,
+        )
     elif names is not None:
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names",
-                      stacklevel=5)  # fmt: skip
+        warnings.warn(
+            f"X has feature names, but {kind} was fitted without feature names", stacklevel=5
+        )
     if table.columns.keys() == set(own):
         return table
     return Table(dict(zip(own, table.columns.values(), strict=True)), table.rows)
@@ -125,8 +137,10 @@ def _check_names(names: Sequence[str], own: Sequence[str]) -> None:
     told = f"Feature names seen at fit time, yet now missing: {_listed(lacking)}"
     if unseen:
         told += f"; feature names unseen at fit time: {_listed(unseen)}"
-    raise DataError("The feature names should match those that were passed during fit. "
-                    f"{told}{nearest(lacking[0], unseen) if unseen else ''}")  # fmt: skip
+    raise DataError(
+        "The feature names should match those that were passed during fit. "
+        f"{told}{nearest(lacking[0], unseen) if unseen else ''}"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -156,9 +170,12 @@ def class_factors(labels: Any, weights: Mapping[Any, float]) -> npt.NDArray[np.f
     for label, weight in weights.items():
         if label not in found:
             choices = nearest(str(label), map(str, found))
-            raise OptionError(f"class_weight: got the label {shown(label)}, which no row"
-                              f" has{choices}")  # fmt: skip
+            raise OptionError(
+                f"class_weight: got the label {shown(label)}, which no row has{choices}"
+            )
         if not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
-            raise OptionError(f"class_weight: got {shown(weight)} for {shown(label)}, expected a"
-                              " finite number above 0")  # fmt: skip
+            raise OptionError(
+                f"class_weight: got {shown(weight)} for {shown(label)}, expected a"
+                " finite number above 0"
+            )
     return np.array([weights.get(label, 1.0) for label in found], np.float64)[codes]

@@ -111,8 +111,10 @@ def _is_index(table: Table, name: str) -> bool:
     """Tell whether a column only numbers the rows, and say that it is left out."""
     index = is_row_number(table, name)
     if index:
-        warn(f"{table.source}: column {shown(name)} numbers the rows, and is left out; name it,"
-             " or declare it in --schema, to learn from it")  # fmt: skip
+        warn(
+            f"{table.source}: column {shown(name)} numbers the rows, and is left out; name it,"
+            " or declare it in --schema, to learn from it"
+        )
     return index
 
 
@@ -180,9 +182,11 @@ def infer_type(table: Table, name: str) -> FeatureType:
     if all(isinstance(value, str) for value in values):
         return FeatureType.CATEGORY if values else FeatureType.FLOAT64
     at, odd = next((i, v) for i, v in enumerate(cells) if not (is_missing(v) or isinstance(v, str)))
-    error = DataError(f"got {shown(odd)} of type {type(odd).__name__},"
-                      " expected all numbers, all texts or all booleans; --exclude leaves a"
-                      " column out")  # fmt: skip
+    error = DataError(
+        f"got {shown(odd)} of type {type(odd).__name__},"
+        " expected all numbers, all texts or all booleans; --exclude leaves a"
+        " column out"
+    )
     raise table.misfit(name, int(np.argmax(codes == at)) + 1, error)
 
 
@@ -190,8 +194,9 @@ def _check_int64(table: Table, name: str, declared: str) -> None:
     try:
         table.typed(Feature(name, FeatureType.INTEGER))
     except DataError as error:
-        raise DataError(f"{error} in a column of type {declared}; --schema can declare it"
-                        " float64") from None  # fmt: skip
+        raise DataError(
+            f"{error} in a column of type {declared}; --schema can declare it float64"
+        ) from None
 
 
 def _fits(kind: FeatureType, value: object) -> bool:
@@ -251,8 +256,7 @@ def infer_target(table: Table, name: str, schema: Schema, task: str = "auto") ->
     elif declared.get("type") == TargetType.FLOAT64:
         said = "regression"
     if said and task not in ("auto", said):
-        raise OptionError(f"--task: got {shown(task)}, but the schema's target is one of"
-                          f" a {said}")  # fmt: skip
+        raise OptionError(f"--task: got {shown(task)}, but the schema's target is one of a {said}")
     if task == "auto":
         task = said or _task_of_values(table, name)
     if task == "regression":
@@ -312,9 +316,11 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
     }
     target = _target(name, entry, "classification")
     if len(target.classes) > MAX_CLASSES:
-        raise DataError(f"{table.source}: column {shown(name)} has {len(target.classes)} classes,"
-                        f" expected at most {MAX_CLASSES}; a number or a name of each row is no"
-                        " class")  # fmt: skip
+        raise DataError(
+            f"{table.source}: column {shown(name)} has {len(target.classes)} classes,"
+            f" expected at most {MAX_CLASSES}; a number or a name of each row is no"
+            " class"
+        )
     place = {label: i for i, label in enumerate(target.classes)}
     found = np.array([place.get(label, -1) for label in classes], np.int64)[codes]
     if (found < 0).any():

@@ -98,8 +98,10 @@ class Table:
     def __post_init__(self) -> None:
         for name, column in self.columns.items():
             if len(column) != self.rows:
-                raise DataError(f"{self.source}: column {shown(name)} has {len(column)} rows,"
-                                f" expected {self.rows}")  # fmt: skip
+                raise DataError(
+                    f"{self.source}: column {shown(name)} has {len(column)} rows,"
+                    f" expected {self.rows}"
+                )
 
     @classmethod
     def of(cls, data: object, only: Collection[str] = ()) -> Table:
@@ -175,9 +177,11 @@ class Table:
         self._check_has(name)
         declared = self.declared.get(name)
         if declared is not None and kind_of(declared) is None:
-            raise DataError(f"{self.source}: column {shown(name)} has the type {shown(declared)},"
-                            " expected numbers, texts or booleans; convert it, or leave it out"
-                            " (--exclude)")  # fmt: skip
+            raise DataError(
+                f"{self.source}: column {shown(name)} has the type {shown(declared)},"
+                " expected numbers, texts or booleans; convert it, or leave it out"
+                " (--exclude)"
+            )
         return self.columns[name]
 
     def records(self, features: Sequence[Feature]) -> Iterator[dict[str, object]]:
@@ -213,8 +217,10 @@ class Table:
         if not gaps:
             return None
         if listed := gap_counts(cells):
-            warn(f"{self.source}: column {shown(feature.name)}: cells taken for missing:"
-                 f" {', '.join(listed)}")  # fmt: skip
+            warn(
+                f"{self.source}: column {shown(feature.name)}: cells taken for missing:"
+                f" {', '.join(listed)}"
+            )
         return _quick_text(feature, cells, gaps | {""}, self.decimal)
 
     def value(self, kind: FeatureType, cell: Any) -> Value:
@@ -380,8 +386,10 @@ def _column_keys(data: Any) -> list[Any]:
     if hasattr(data, "toarray"):
         raise DataError(f"{got}, a sparse matrix; .toarray() makes it one that can be read")
     if hasattr(type(data), "columns") and not hasattr(data, "__len__"):
-        raise DataError(f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
-                        " Spark and .compute() of Dask give a data frame")  # fmt: skip
+        raise DataError(
+            f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
+            " Spark and .compute() of Dask give a data frame"
+        )
     # The columns of an Arrow table are arrays, not names.
     keys = getattr(data, "column_names", getattr(data, "columns", None))
     if keys is None or not hasattr(data, "__getitem__"):
@@ -394,8 +402,7 @@ def check_names(names: Sequence[object], source: str) -> None:
     seen = set()
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{source}: column name {shown(name)} is not text; rename the"
-                            " column")  # fmt: skip
+            raise DataError(f"{source}: column name {shown(name)} is not text; rename the column")
         if name in seen:
             raise DataError(f"{source}: column {shown(name)} stands twice")
         seen.add(name)

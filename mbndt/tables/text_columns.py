@@ -72,10 +72,12 @@ def text_type(table: Table, name: str, *, flags: bool = False) -> FeatureType:
     if numbers < NUMBERS_MEANT * cells.total():
         return FeatureType.CATEGORY
     row, text = _first(table, name, strays)
-    error = DataError(f"got {shown(text)}, expected a number as in {numbers}"
-                      " other rows; leave the cell empty if the value is missing, or declare"
-                      " the column's type in --schema; --missing MARK names texts that stand"
-                      " for a missing value")  # fmt: skip
+    error = DataError(
+        f"got {shown(text)}, expected a number as in {numbers}"
+        " other rows; leave the cell empty if the value is missing, or declare"
+        " the column's type in --schema; --missing MARK names texts that stand"
+        " for a missing value"
+    )
     raise table.misfit(name, row, error)
 
 
@@ -104,8 +106,11 @@ def _is_number(table: Table, text: str) -> bool:
 def _first(table: Table, name: str, texts: Iterable[str]) -> tuple[int, str]:
     """Return the first row, counted from 1, whose cell is one of some texts, and its cell."""
     wanted = {*texts}
-    return next((row, cell) for row, cell in enumerate(table.column(name), start=1)
-                if cell.strip() in wanted)  # fmt: skip
+    return next(
+        (row, cell)
+        for row, cell in enumerate(table.column(name), start=1)
+        if cell.strip() in wanted
+    )
 
 
 def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
@@ -125,24 +130,34 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     dates = sum(n for text, n in cells.items() if DATE.fullmatch(text))
     if rows and number_rows == rows:
         _, text = _first(table, name, [text for text in numbers if CODE.fullmatch(text)])
-        warn(f"{where} is taken for a category of codes, as {codes} of {rows} texts start with 0,"
-             f" first {shown(text)}; --schema may declare numbers")  # fmt: skip
+        warn(
+            f"{where} is taken for a category of codes, as {codes} of {rows} texts start with 0,"
+            f" first {shown(text)}; --schema may declare numbers"
+        )
     elif number_rows > NUMBERS_DOUBTED * rows:
         row, text = _first(table, name, cells.keys() - numbers)
-        warn(f"{where} is taken for a category, as {rows - number_rows} of {rows} texts are no"
-             f" numbers, first {shown(text)} in row {row}; --missing MARK names texts that stand"
-             " for a missing value, --schema declares the type")  # fmt: skip
+        warn(
+            f"{where} is taken for a category, as {rows - number_rows} of {rows} texts are no"
+            f" numbers, first {shown(text)} in row {row}; --missing MARK names texts that stand"
+            " for a missing value, --schema declares the type"
+        )
     elif dates >= DATES_MEANT * rows > 0:
         _, text = _first(table, name, [text for text in cells if DATE.fullmatch(text)])
-        warn(f"{where} is taken for a category, though {dates} of {rows} texts are dates or times,"
-             f" as {shown(text)}; turn them into numbers (days since …), or {WAYS}")  # fmt: skip
+        warn(
+            f"{where} is taken for a category, though {dates} of {rows} texts are dates or times,"
+            f" as {shown(text)}; turn them into numbers (days since …), or {WAYS}"
+        )
     elif written >= DATES_MEANT * rows > 0:
         _, text = _first(table, name, [text for text in cells if WRITTEN.fullmatch(text)])
-        warn(f"{where} is taken for a category, though {written} of {rows} texts look like"
-             f" numbers, as {shown(text)}; write them as plain numbers, or {WAYS}")  # fmt: skip
+        warn(
+            f"{where} is taken for a category, though {written} of {rows} texts look like"
+            f" numbers, as {shown(text)}; write them as plain numbers, or {WAYS}"
+        )
     elif rows >= NAMED_ROWS and len(cells) >= NAMES_MEANT * rows:
-        warn(f"{where} is taken for a category, though nearly each row has its own text"
-             f" ({len(cells)} of {rows} differ), as names and identifiers do; {WAYS}")  # fmt: skip
+        warn(
+            f"{where} is taken for a category, though nearly each row has its own text"
+            f" ({len(cells)} of {rows} differ), as names and identifiers do; {WAYS}"
+        )
 
 
 def warn_of_nulls(table: Table, name: str) -> None:
@@ -150,8 +165,10 @@ def warn_of_nulls(table: Table, name: str) -> None:
     cells = Counter(table.column(name))
     for text in NULLS:
         if text in cells:
-            warn(f"{table.source}: column {shown(name)}: {cells[text]} cells are the text"
-                 f" {shown(text)}; --missing '{text}' makes them missing")  # fmt: skip
+            warn(
+                f"{table.source}: column {shown(name)}: {cells[text]} cells are the text"
+                f" {shown(text)}; --missing '{text}' makes them missing"
+            )
 
 
 def is_row_number(table: Table, name: str) -> bool:

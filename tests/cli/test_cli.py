@@ -75,8 +75,9 @@ def test_train_compile_predict_verify_show_hang_together(run, tmp_path):
     alone = subprocess.run([sys.executable, "-I", module], input=text, capture_output=True)
     assert alone.stdout.decode() == out
     report = tmp_path / "report.json"
-    code, out, err = run("verify", model, "--data", data, "--target", "python", "--rows", 300,
-                         "--json", report)  # fmt: skip
+    code, out, err = run(
+        "verify", model, "--data", data, "--target", "python", "--rows", 300, "--json", report
+    )
     assert code == 0
     (check,) = json.loads(report.read_text())["checks"]
     assert check["mismatches"] == 0
@@ -129,8 +130,18 @@ def test_a_mismatch_gives_exit_1_and_the_first_row(run, monkeypatch):
     assert "got: leaf 1" in out
 
 
-COMMANDS = ("train", "tune", "refine", "compile", "predict", "verify", "show", "round",
-            "schema", "sheet-template")  # fmt: skip
+COMMANDS = (
+    "train",
+    "tune",
+    "refine",
+    "compile",
+    "predict",
+    "verify",
+    "show",
+    "round",
+    "schema",
+    "sheet-template",
+)
 
 
 def test_version_and_help_exit_0(run):
@@ -219,7 +230,7 @@ def test_a_table_that_train_cant_use(run, tmp_path, content, message):
         (["compile", "MODEL", "--target", "c", "--sheet", "s.toml"], "--sheet"),
         (["learn"], "learn"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_call_is_one_line_and_exit_2(run, tmp_path, rows_csv, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     data = write_csv(tmp_path / "data.csv")
@@ -458,9 +469,9 @@ def test_round_writes_what_it_reads_with_thresholds_at_the_stated_decimals(run, 
         model.write_text(before.to_json(), "utf-8")
     broken = [f for f in before.used if f.type in ("float64", "float32")]
     assert broken
-    sheet.write_text("".join(
-        f"[features.{json.dumps(feature.name)}]\ndecimals = 0\n" for feature in broken
-    ))  # fmt: skip
+    sheet.write_text(
+        "".join(f"[features.{json.dumps(feature.name)}]\ndecimals = 0\n" for feature in broken)
+    )
     code, _, err = run("round", model, "--sheet", sheet, "--data", data, "-o", out)
     assert code == 0, err
     after = load(out)
@@ -476,8 +487,10 @@ def test_round_writes_what_it_reads_with_thresholds_at_the_stated_decimals(run, 
 def test_round_takes_decimals_for_all_numbers_that_are_not_whole(run):
     code, out, err = run("round", EXAMPLE, "--decimals", 2)
     assert (code, json.loads(out)["root"]) == (0, json.loads(EXAMPLE.read_bytes())["root"])
-    assert err == ("mbndt: note: no training row changes leaf: each threshold stays between the"
-                   " same two values\n")  # fmt: skip
+    assert err == (
+        "mbndt: note: no training row changes leaf: each threshold stays between the"
+        " same two values\n"
+    )
     failed(run("round", EXAMPLE, "--decimals", 1), "1 thresholds", "'lactate': 2.15 to 2.1")
     failed(run("round", EXAMPLE, "--decimals", "lactate=1", "--decimals", 2), "2.15 to 2.1")
 
@@ -485,7 +498,12 @@ def test_round_takes_decimals_for_all_numbers_that_are_not_whole(run):
 def test_show_metrics_tells_what_reasons_ask_for_and_what_gaps_leave_answered(run, rows_csv):
     code, out, _ = run("show", EXAMPLE, "--metrics", "--data", rows_csv)
     assert code == 0
-    for said in ("leaf 0", "explanation size: ", "redundant paths: ", "largest explanation: 3",
-                 "rows that lack a value in use: 2 of 3, of which "):  # fmt: skip
+    for said in (
+        "leaf 0",
+        "explanation size: ",
+        "redundant paths: ",
+        "largest explanation: 3",
+        "rows that lack a value in use: 2 of 3, of which ",
+    ):
         assert said in out
     assert "explanation size" not in run("show", EXAMPLE)[1]

@@ -61,9 +61,10 @@ def test_the_outline_shows_every_leaf(example, capsys):
 def test_labels_are_written_as_the_contract_says(kind, classes, text):
     rules = single_leaf()
     rules = replace(
-        rules, root=Leaf(0, (1 / 3, 2 / 3)),
+        rules,
+        root=Leaf(0, (1 / 3, 2 / 3)),
         target=replace(rules.target, type=TargetType(kind), classes=classes),
-    )  # fmt: skip
+    )
     out = predictions_csv(rules, predict(rules, parse_csv("a\n1\n")))
     assert out == (
         "prediction,leaf,probability_0,probability_1\n"

@@ -43,11 +43,14 @@ def rules_with(
     parts = (Interval(-cut, 0), Interval(cut, 1), Interval(9.5, 2), Interval(None, 3))
     root = NumericSplit("x", parts, 2 * missing, (inner, flag, single, last))
     features = (
-        Feature("x", FeatureType.FLOAT64), Feature("n", FeatureType.INTEGER),
-        Feature("flag", FeatureType.BOOLEAN), Feature("f", FeatureType.FLOAT32),
-        Feature("c", FeatureType.CATEGORY, ("a", "b")) if categories
+        Feature("x", FeatureType.FLOAT64),
+        Feature("n", FeatureType.INTEGER),
+        Feature("flag", FeatureType.BOOLEAN),
+        Feature("f", FeatureType.FLOAT32),
+        Feature("c", FeatureType.CATEGORY, ("a", "b"))
+        if categories
         else Feature("z", FeatureType.FLOAT64),
-    )  # fmt: skip
+    )
     return Rules("guarded", Target("y", TargetType.STRING, ("no", "yes")), features, root)
 
 

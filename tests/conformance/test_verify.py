@@ -223,9 +223,11 @@ def test_the_integer_that_stands_for_missing_is_made_the_next_and_told(target):
 
 def test_rows_of_wide_rules_are_all_compared_where_no_value_is_infinite():
     wide = Rules(
-        "wide", Target("y", TargetType.STRING, ("a", "b")),
-        tuple(Feature(f"x{i}", FeatureType.FLOAT64) for i in range(60)), wide_chain(60),
-    )  # fmt: skip
+        "wide",
+        Target("y", TargetType.STRING, ("a", "b")),
+        tuple(Feature(f"x{i}", FeatureType.FLOAT64) for i in range(60)),
+        wide_chain(60),
+    )
     found = check(wide, "sql", {"dialect": "mysql"}, [boundary_rows(wide, 500)])
     if found.outcome == "not run":
         pytest.skip(found.note)
@@ -316,7 +318,9 @@ def test_a_difference_in_the_sign_of_zero_or_in_type_counts():
     same = Predictions(leaf, [0.0], rows)
     assert not differences(same, Predictions(leaf, [0.0], rows)).any()
     for other in (
-        Predictions(leaf, [-0.0], rows), Predictions(leaf, [0], rows),
-        Predictions(leaf, [0.0], -rows), Predictions(leaf + 1, [0.0], rows),
-    ):  # fmt: skip
+        Predictions(leaf, [-0.0], rows),
+        Predictions(leaf, [0], rows),
+        Predictions(leaf, [0.0], -rows),
+        Predictions(leaf + 1, [0.0], rows),
+    ):
         assert differences(same, other).all()

@@ -46,10 +46,21 @@ def test_identifiers_are_legal_everywhere(name):
 
 @pytest.mark.parametrize(
     "name, word",
-    [("early warning", "early_warning"), ("Größe (cm)", "groe_cm_"), ("", "m_"), ("日本", "m_"),
-     ("9 lives", "m_9_lives"), ("_x", "m__x"), ("while", "m_while"), ("None", "none"),
-     ("a--b__c", "a_b_c"), ("ﬁne", "fine"), ("lambda", "m_lambda"), ("NULL", "null")],
-)  # fmt: skip
+    [
+        ("early warning", "early_warning"),
+        ("Größe (cm)", "groe_cm_"),
+        ("", "m_"),
+        ("日本", "m_"),
+        ("9 lives", "m_9_lives"),
+        ("_x", "m__x"),
+        ("while", "m_while"),
+        ("None", "none"),
+        ("a--b__c", "a_b_c"),
+        ("ﬁne", "fine"),
+        ("lambda", "m_lambda"),
+        ("NULL", "null"),
+    ],
+)
 def test_known_identifiers(name, word):
     assert identifier(name) == word
 
@@ -114,8 +125,11 @@ def taken(listed, x):
 def test_neighbouring_ranges_with_one_child_are_merged(example):
     found = ranges(example, example.root)
     assert [(p.low, p.high, p.to) for p in found] == [
-        (None, 9, 2), (9, 21, 0), (21, 25, 1), (25, None, 2),
-    ]  # fmt: skip
+        (None, 9, 2),
+        (9, 21, 0),
+        (21, 25, 1),
+        (25, None, 2),
+    ]
     assert len({part.to for part in found}) == 3
 
 

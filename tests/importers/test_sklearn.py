@@ -91,8 +91,16 @@ def test_foreign_trees_are_refused_by_name():
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, cv=2).fit(X, y)
-    for wrong in (Foreign({"root": 1}), Foreign(None), Foreign(tree.tree_), search,
-                  Derived().fit(X, y), make_pipeline(tree), tree.tree_, None):  # fmt: skip
+    for wrong in (
+        Foreign({"root": 1}),
+        Foreign(None),
+        Foreign(tree.tree_),
+        search,
+        Derived().fit(X, y),
+        make_pipeline(tree),
+        tree.tree_,
+        None,
+    ):
         with pytest.raises(RulesError, match=f"got .*{type(wrong).__qualname__}, expected a fit"):
             Rules.from_sklearn(wrong)
     with pytest.raises(RulesError, match="got an unfitted sklearn"):
@@ -104,5 +112,6 @@ def test_randomised_trees_answer_as_they_did(kind):
     X, y = load_iris(return_X_y=True)
     tree = kind(random_state=0, max_depth=6).fit(X, y)
     rows = around(X, tree)
-    assert np.array_equal(np.array(Rules.from_sklearn(tree).predict(rows).prediction),
-                          tree.predict(rows))  # fmt: skip
+    assert np.array_equal(
+        np.array(Rules.from_sklearn(tree).predict(rows).prediction), tree.predict(rows)
+    )

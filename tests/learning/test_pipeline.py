@@ -79,10 +79,16 @@ def test_few_rows_are_enough(values):
 
 @pytest.mark.parametrize(
     "column",
-    [[1e308, -1e308, 1e300, 0.0] * 5, [np.inf, -np.inf, 0.0, 1.0] * 5, [None] * 20,
-     [f"only {i}" for i in range(20)], [None, 1.0] * 10, [5e-324, 0.0] * 10],
+    [
+        [1e308, -1e308, 1e300, 0.0] * 5,
+        [np.inf, -np.inf, 0.0, 1.0] * 5,
+        [None] * 20,
+        [f"only {i}" for i in range(20)],
+        [None, 1.0] * 10,
+        [5e-324, 0.0] * 10,
+    ],
     ids=["huge", "infinite", "missing", "distinct", "half missing", "tiny"],
-)  # fmt: skip
+)
 def test_strange_columns_give_a_tree(column):
     table = Table.of({"x": column, "z": np.arange(20.0), "y": [0, 1] * 10})
     rules = learn(table, "y", FAST).rules
@@ -120,10 +126,20 @@ def test_rows_without_a_target_are_dropped_on_request():
 
 @pytest.mark.parametrize(
     "option, value",
-    [("depth", 0), ("depth", 5), ("branching", 1), ("restarts", 0), ("refine", 1),
-     ("penalty", -1.0), ("smoothing", 2), ("class_weight", "even"), ("leaf_budget", 0.5),
-     ("device", "tpu"), ("seed", -1)],
-)  # fmt: skip
+    [
+        ("depth", 0),
+        ("depth", 5),
+        ("branching", 1),
+        ("restarts", 0),
+        ("refine", 1),
+        ("penalty", -1.0),
+        ("smoothing", 2),
+        ("class_weight", "even"),
+        ("leaf_budget", 0.5),
+        ("device", "tpu"),
+        ("seed", -1),
+    ],
+)
 def test_a_wrong_setting_names_its_option(option, value):
     with pytest.raises(OptionError, match=f"--{option.replace('_', '-')}"):
         preset("paper", **{option: value})

@@ -33,8 +33,19 @@ def known(gap: object, cut: float = 2.0) -> object:
 def test_gaps_are_known_only_where_they_hold_the_thresholds():
     assert known([[1, 2]]) == [(1, 2)]
     assert known([[None, 2.0]]) == [(None, 2.0)]
-    for wrong in ([[2, 3]], [[1, 1.5]], [[1, 2], [2, 3]], [], [[1]], [["a", 3]], [[True, 3]],
-                  None, "12", [None], {"a": 1}):  # fmt: skip
+    for wrong in (
+        [[2, 3]],
+        [[1, 1.5]],
+        [[1, 2], [2, 3]],
+        [],
+        [[1]],
+        [["a", 3]],
+        [[True, 3]],
+        None,
+        "12",
+        [None],
+        {"a": 1},
+    ):
         assert known(wrong) is None
     rules = two_way(Feature("x", FeatureType.FLOAT64), 2.0)
     for facts in ({}, {"features": 3}, {"features": {"x": [1]}}, {"features": {"y": {}}}):

@@ -61,9 +61,17 @@ def test_whole_numbers_have_the_fewest_digits_too(low, width):
 
 @pytest.mark.parametrize(
     "low, high, short",
-    [(0.1, 0.2, 0.15), (0.94, 0.95, 0.945), (5.0, 7.0, 6.0), (-0.1, 3.0, 0.0),
-     (1e300, 1.6e308, 8e307), (17.3, 17.4, 17.35), (99.0, 101.5, 100.0), (1234.0, 1235.0, 1234.5)],
-)  # fmt: skip
+    [
+        (0.1, 0.2, 0.15),
+        (0.94, 0.95, 0.945),
+        (5.0, 7.0, 6.0),
+        (-0.1, 3.0, 0.0),
+        (1e300, 1.6e308, 8e307),
+        (17.3, 17.4, 17.35),
+        (99.0, 101.5, 100.0),
+        (1234.0, 1235.0, 1234.5),
+    ],
+)
 def test_known_gaps(low, high, short):
     assert shortest_between(low, high) == short
 
@@ -73,11 +81,14 @@ def test_no_training_row_moves_and_thresholds_rise(rules, data):
     assert set(rules.feature) <= set(PLAIN_NAMES)
     values = {
         name: data.draw(
-            st.lists(st.integers(-20, 20) if feature.type == "integer" else st.floats(-30, 30),
-                     min_size=8, max_size=8)
+            st.lists(
+                st.integers(-20, 20) if feature.type == "integer" else st.floats(-30, 30),
+                min_size=8,
+                max_size=8,
+            )
         )
         for name, feature in rules.feature.items()
-    }  # fmt: skip
+    }
     table = Table.of(values)
     short, moved = shorten(rules, typed_columns(table, rules.features))
     assert np.array_equal(leaf_ids(short, table), leaf_ids(rules, table))
@@ -93,9 +104,11 @@ def test_no_training_row_moves_and_thresholds_rise(rules, data):
 def test_a_threshold_moves_to_the_short_decimal_of_its_gap():
     cuts = (Interval(2.1387, 0), Interval(2.1462, 1, 2), Interval(None, 1))
     rules = Rules(
-        "r", LABELS, (Feature("x", FeatureType.FLOAT64),),
+        "r",
+        LABELS,
+        (Feature("x", FeatureType.FLOAT64),),
         NumericSplit("x", cuts, 0, (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0)))),
-    )  # fmt: skip
+    )
     typed = typed_columns(Table.of({"x": [1.0, 2.1, 2.2, 3.0]}), rules.features)
     short, moved = shorten(rules, typed)
     # Two thresholds share the gap from 2.1 to 2.2 evenly, so that the redirect stays.

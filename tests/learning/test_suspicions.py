@@ -41,11 +41,16 @@ def y(draw) -> np.ndarray:
 def test_a_column_that_alone_tells_the_target_is_named_with_its_share(draw, y):
     noise = draw.normal(size=ROWS)
     columns = {
-        "copy": np.where(y == 1, "yes", "no"), "offset": y * 3 + draw.random(ROWS),
-        "gap": np.where(y == 1, np.nan, noise), "strong": y + draw.normal(0, 0.3, ROWS),
-        "noise": noise, "flag": y == 1, "banded": (y + 2 * draw.integers(0, 9, ROWS)).astype(float),
-        "empty": np.full(ROWS, np.nan), "y": y,
-    }  # fmt: skip
+        "copy": np.where(y == 1, "yes", "no"),
+        "offset": y * 3 + draw.random(ROWS),
+        "gap": np.where(y == 1, np.nan, noise),
+        "strong": y + draw.normal(0, 0.3, ROWS),
+        "noise": noise,
+        "flag": y == 1,
+        "banded": (y + 2 * draw.integers(0, 9, ROWS)).astype(float),
+        "empty": np.full(ROWS, np.nan),
+        "y": y,
+    }
     found = told(columns)
     assert found.keys() == {"copy", "offset", "gap", "flag", "banded"}
     for text in found.values():
@@ -75,8 +80,12 @@ def test_a_column_that_tells_a_number_is_named(draw):
 
 @pytest.mark.parametrize("kind", ["int64", "float64", "Int64", "int32"])
 def test_numbers_of_rows_are_named_in_every_type(draw, y, kind):
-    orders = {"up": np.arange(ROWS), "down": -np.arange(ROWS), "mixed": draw.permutation(ROWS) + 5,
-              "gaps": np.cumsum(draw.integers(1, 9, ROWS))}  # fmt: skip
+    orders = {
+        "up": np.arange(ROWS),
+        "down": -np.arange(ROWS),
+        "mixed": draw.permutation(ROWS) + 5,
+        "gaps": np.cumsum(draw.integers(1, 9, ROWS)),
+    }
     usual = {"age": draw.integers(0, 90, ROWS), "pay": draw.integers(0, 10**8, ROWS)}
     frame = pd.DataFrame(orders | usual).astype(kind).assign(y=y)
     found = told(frame)
@@ -110,11 +119,16 @@ def test_columns_of_names_and_uuids_are_named(draw, y):
 def test_numbers_and_dates_kept_as_texts_are_named(draw, y):
     ages = [str(n) for n in draw.integers(0, 90, ROWS)]
     columns = {
-        "age": ages, "part": [*ages[:300], *["NA"] * 100], "few": ["NA"] * 300 + ages[:100],
-        "zip": [f"0{n}" for n in ages], "day": pd.Series(["2026-01-0" + str(i % 9) for i in y]),
-        "class": pd.Categorical(ages), "label": pd.Categorical([*map(int, ages)]),
-        "e": [f"e{n}" for n in ages], "y": y,
-    }  # fmt: skip
+        "age": ages,
+        "part": [*ages[:300], *["NA"] * 100],
+        "few": ["NA"] * 300 + ages[:100],
+        "zip": [f"0{n}" for n in ages],
+        "day": pd.Series(["2026-01-0" + str(i % 9) for i in y]),
+        "class": pd.Categorical(ages),
+        "label": pd.Categorical([*map(int, ages)]),
+        "e": [f"e{n}" for n in ages],
+        "y": y,
+    }
     found = told(columns)
     assert found.keys() == {"age", "part", "day"}
     assert found["age"].startswith("holds numbers as texts, in 400 of 400 rows")

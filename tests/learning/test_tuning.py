@@ -227,9 +227,12 @@ def test_the_score_is_that_of_scikit_learn():
     found = tuned(folds=3)
     folds = StratifiedKFold(3, shuffle=True, random_state=111)
     scores = cross_val_score(
-        Learner(found.model.settings), np.arange(120)[:, None], np.array(TABLE.column("y")),
-        cv=folds, scoring="balanced_accuracy",
-    )  # fmt: skip
+        Learner(found.model.settings),
+        np.arange(120)[:, None],
+        np.array(TABLE.column("y")),
+        cv=folds,
+        scoring="balanced_accuracy",
+    )
     assert found.score == pytest.approx(scores.mean() - 0.5 * scores.std(ddof=1), abs=1e-12)
 
 
@@ -245,8 +248,13 @@ def test_a_regression_is_scored_by_r_squared():
 def test_without_refining_the_space_is_the_papers():
     space = tuning._space(preset("paper"), 1000)
     assert sorted(space) == [
-        "rate_leaf", "rate_mask", "rate_selector", "rate_threshold", "shape", "tau",
-    ]  # fmt: skip
+        "rate_leaf",
+        "rate_mask",
+        "rate_selector",
+        "rate_threshold",
+        "shape",
+        "tau",
+    ]
     assert len(space["shape"].choices) == 30
     assert tuning._given(preset("paper"), space)["shape"] == "3 4 36"
     chosen = tuning._chosen(preset("paper"), {"shape": "4 3 24", "tau": 0.5})
@@ -262,14 +270,17 @@ def test_settings_bound_the_space():
     assert set(given) == set(space) <= set(asdict(preset("default")))
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"minutes": 0}, "--minutes: got 0, expected a number above 0"),
-    ({"minutes": float("nan")}, "--minutes: got nan"),
-    ({"trials": 0}, "--trials: got 0, expected at least 1"),
-    ({"folds": 1}, "--folds: got 1, expected 2 to"),
-    ({"folds": 100}, "--folds: got 100, expected 2 to .* half of the rows"),
-    ({"holdout": 1.0}, "--holdout: got 1.0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"minutes": 0}, "--minutes: got 0, expected a number above 0"),
+        ({"minutes": float("nan")}, "--minutes: got nan"),
+        ({"trials": 0}, "--trials: got 0, expected at least 1"),
+        ({"folds": 1}, "--folds: got 1, expected 2 to"),
+        ({"folds": 100}, "--folds: got 100, expected 2 to .* half of the rows"),
+        ({"holdout": 1.0}, "--holdout: got 1.0"),
+    ],
+)
 def test_a_wrong_option_is_told(options, message):
     with pytest.raises(OptionError, match=message):
         tuned(**options)

@@ -54,7 +54,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 5) | st.floats(allow_nan=False) | SHORT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(SHORT, inner, max_size=2),
     max_leaves=4,
-)  # fmt: skip
+)
 
 
 def places(document, path=()):

@@ -18,7 +18,7 @@ from mbndt.rules import (
     Target,
     TargetType,
     walk,
-)  # fmt: skip
+)
 
 YES_NO = Target("y", TargetType.STRING, ("no", "yes"))
 X = Feature("x", FeatureType.FLOAT64)
@@ -61,17 +61,12 @@ BROKEN = {
     "empty group": (groups(((), 1)), r"groups\[0\]\.in"),
     "no groups": (groups(), r"root\.groups"),
     "category without unseen": (groups((("red",), 1), unseen=None), r"root\.unseen"),
-    "boolean with unseen": (
-        groups(((False,), 0), ((True,), 1), feature="flag"), r"root\.unseen"
-    ),
-    "boolean half covered": (
-        groups(((False,), 1), feature="flag", unseen=None), r"root\.groups"
-    ),
-    "text in a boolean group": (
-        groups((("red",), 1), feature="flag", unseen=None), r"groups\[0\]"
-    ),
+    "boolean with unseen": (groups(((False,), 0), ((True,), 1), feature="flag"), r"root\.unseen"),
+    "boolean half covered": (groups(((False,), 1), feature="flag", unseen=None), r"root\.groups"),
+    "text in a boolean group": (groups((("red",), 1), feature="flag", unseen=None), r"groups\[0\]"),
     "leaf ids out of order": (
-        numeric((1.0, 0), (None, 1), children=LEAVES[::-1]), r"root\.children\[0\]\.leaf"
+        numeric((1.0, 0), (None, 1), children=LEAVES[::-1]),
+        r"root\.children\[0\]\.leaf",
     ),
     "too few probabilities": (Leaf(0, (1.0,)), r"root\.value"),
     "a number for probabilities": (Leaf(0, 1.0), r"root\.value"),
@@ -80,7 +75,7 @@ BROKEN = {
     "probability NaN": (Leaf(0, (float("nan"), 1.0)), r"root\.value\[0\]"),
     "counts of another length": (Leaf(0, (0.5, 0.5), counts=(1,)), r"root\.counts"),
     "n in a classification": (Leaf(0, (0.5, 0.5), n=3), r"root\.n"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("root, where", BROKEN.values(), ids=BROKEN)
@@ -136,8 +131,11 @@ def test_walk_goes_depth_first_from_left_to_right(example):
     assert ids == sorted(ids)
     paths = [path for path, _, _ in walk(example.root)]
     assert paths[:4] == [
-        "root", "root.children[0]", "root.children[1]", "root.children[1].children[0]",
-    ]  # fmt: skip
+        "root",
+        "root.children[0]",
+        "root.children[1]",
+        "root.children[1].children[0]",
+    ]
 
 
 def test_the_fingerprint_follows_the_meaning_not_the_layout(example):

@@ -68,17 +68,35 @@ def test_a_value_of_the_type_is_read(kind, value, read):
 @pytest.mark.parametrize(
     "kind, value",
     [
-        ("float64", "1"), ("float64", True), ("float64", np.bool_(True)), ("float64", 1j),
-        ("float64", 10**400), ("float64", b"1"), ("float64", [1]),
-        ("float32", "x"), ("float32", False),
-        ("integer", Fraction(2 * 10**17 + 1, 2)), ("integer", np.timedelta64(1, "s")),
+        ("float64", "1"),
+        ("float64", True),
+        ("float64", np.bool_(True)),
+        ("float64", 1j),
+        ("float64", 10**400),
+        ("float64", b"1"),
+        ("float64", [1]),
+        ("float32", "x"),
+        ("float32", False),
+        ("integer", Fraction(2 * 10**17 + 1, 2)),
+        ("integer", np.timedelta64(1, "s")),
         ("float64", np.timedelta64(1, "s")),
-        ("integer", 3.5), ("integer", True), ("integer", "3"), ("integer", 2**63),
-        ("integer", 1e300), ("integer", float("inf")), ("integer", np.uint64(2**63)),
-        ("boolean", 2), ("boolean", "true"), ("boolean", 0.5), ("boolean", -1),
-        ("category", 1), ("category", True), ("category", b"a"), ("category", 1.5),
+        ("integer", 3.5),
+        ("integer", True),
+        ("integer", "3"),
+        ("integer", 2**63),
+        ("integer", 1e300),
+        ("integer", float("inf")),
+        ("integer", np.uint64(2**63)),
+        ("boolean", 2),
+        ("boolean", "true"),
+        ("boolean", 0.5),
+        ("boolean", -1),
+        ("category", 1),
+        ("category", True),
+        ("category", b"a"),
+        ("category", 1.5),
     ],
-)  # fmt: skip
+)
 def test_a_value_of_another_type_is_refused(kind, value):
     with pytest.raises(DataError, match="expected"):
         read_value(kind, value)
@@ -87,21 +105,38 @@ def test_a_value_of_another_type_is_refused(kind, value):
 @pytest.mark.parametrize(
     "kind, cell, read",
     [
-        ("float64", "", None), ("float64", "nan", None), ("float64", "NaN", None),
-        ("float64", " 1.5 ", 1.5), ("float64", "-inf", float("-inf")),
+        ("float64", "", None),
+        ("float64", "nan", None),
+        ("float64", "NaN", None),
+        ("float64", " 1.5 ", 1.5),
+        ("float64", "-inf", float("-inf")),
         ("float64", "1e400", float("inf")),
         ("float32", "0.1", 0.10000000149011612),
-        ("integer", "3", 3), ("integer", "3.0", 3), ("integer", "9007199254740993.0", 2**53 + 1),
+        ("integer", "3", 3),
+        ("integer", "3.0", 3),
+        ("integer", "9007199254740993.0", 2**53 + 1),
         ("integer", "-9223372036854775808", -(2**63)),
-        ("integer", "1e3", 1000), ("integer", "", None),
-        ("boolean", "TRUE", True), ("boolean", "False", False), ("boolean", "1", True),
-        ("boolean", "0", False), ("boolean", "", None), ("boolean", "t", True),
-        ("boolean", "null", None), ("float64", "NA", None), ("integer", "\\N", None),
-        ("float32", " n/a ", None), ("float64", "None", None), ("float64", "-", None),
-        ("category", "NA", "NA"), ("category", "nan", "nan"), ("category", "null", "null"),
-        ("category", "", None), ("category", " ", " "),
+        ("integer", "1e3", 1000),
+        ("integer", "", None),
+        ("boolean", "TRUE", True),
+        ("boolean", "False", False),
+        ("boolean", "1", True),
+        ("boolean", "0", False),
+        ("boolean", "", None),
+        ("boolean", "t", True),
+        ("boolean", "null", None),
+        ("float64", "NA", None),
+        ("integer", "\\N", None),
+        ("float32", " n/a ", None),
+        ("float64", "None", None),
+        ("float64", "-", None),
+        ("category", "NA", "NA"),
+        ("category", "nan", "nan"),
+        ("category", "null", "null"),
+        ("category", "", None),
+        ("category", " ", " "),
     ],
-)  # fmt: skip
+)
 def test_a_csv_cell_is_read(kind, cell, read):
     found = read_cell(kind, cell)
     assert found == read
@@ -111,13 +146,22 @@ def test_a_csv_cell_is_read(kind, cell, read):
 @pytest.mark.parametrize(
     "kind, cell",
     [
-        ("float64", "abc"), ("float64", "1_000"), ("float64", "١"), ("float64", "1,5"),
-        ("float64", "none"), ("float64", "true"),
-        ("integer", "3.5"), ("integer", "inf"), ("integer", "9223372036854775808"),
-        ("integer", "1e30"), ("integer", "x"),
-        ("boolean", "yes"), ("boolean", "2"), ("boolean", "1.0"),
+        ("float64", "abc"),
+        ("float64", "1_000"),
+        ("float64", "١"),
+        ("float64", "1,5"),
+        ("float64", "none"),
+        ("float64", "true"),
+        ("integer", "3.5"),
+        ("integer", "inf"),
+        ("integer", "9223372036854775808"),
+        ("integer", "1e30"),
+        ("integer", "x"),
+        ("boolean", "yes"),
+        ("boolean", "2"),
+        ("boolean", "1.0"),
     ],
-)  # fmt: skip
+)
 def test_a_csv_cell_of_another_type_is_refused(kind, cell):
     with pytest.raises(DataError, match="expected"):
         read_cell(kind, cell)

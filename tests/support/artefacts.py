@@ -42,8 +42,13 @@ def all_rules() -> Iterator[tuple[str, Rules]]:
     drawn: list[Rules] = []
 
     @seed(0)
-    @settings(max_examples=DRAWN, phases=[Phase.generate], database=None, deadline=None,
-              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @settings(
+        max_examples=DRAWN,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.one_of(rule_trees(), rule_trees(hostile=True)))
     def draw(rules: Rules) -> None:
         drawn.append(rules)

@@ -23,9 +23,15 @@ def mixed_table(rows: int = 300, seed: int = 0) -> Table:
         missing = draw.random(rows) < share
         return [None if m else v for v, m in zip(values.tolist(), missing, strict=True)]
 
-    return Table.of({
-        "x": gaps(x, 0.1), "single": draw.normal(size=rows).astype(np.float32),
-        "n": gaps(n, 0.05), "flag": gaps(flag, 0.1), "colour": gaps(colour, 0.1),
-        "pair": gaps(pair, 0.1), "code": gaps(code, 0.05),
-        "y": np.where(y, "yes", "no").astype(object),
-    })  # fmt: skip
+    return Table.of(
+        {
+            "x": gaps(x, 0.1),
+            "single": draw.normal(size=rows).astype(np.float32),
+            "n": gaps(n, 0.05),
+            "flag": gaps(flag, 0.1),
+            "colour": gaps(colour, 0.1),
+            "pair": gaps(pair, 0.1),
+            "code": gaps(code, 0.05),
+            "y": np.where(y, "yes", "no").astype(object),
+        }
+    )

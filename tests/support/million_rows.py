@@ -26,8 +26,13 @@ def compare(target: str, options: dict[str, object], sets: int, rows: int) -> li
     found: list[Check] = []
 
     @seed(0)
-    @settings(max_examples=sets, phases=[Phase.generate], database=None, deadline=None,
-              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @settings(
+        max_examples=sets,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.one_of(rule_trees(), rule_trees(hostile=True)), st.integers(0, 10**6))
     def draw(rules, number):
         if len(found) < sets:
@@ -58,9 +63,15 @@ def main() -> None:
             total, wrong = total + rows, wrong + bad
             engines = {each.engine for each in found if each.engine}
             refused = sum(each.outcome == "refused" for each in found)
-            grid.add_row(" ".join(words), ", ".join(engines) or found[0].note, str(len(found)),
-                         str(refused), f"{rows:,}", str(bad),
-                         f"{time.perf_counter() - start:.0f}")  # fmt: skip
+            grid.add_row(
+                " ".join(words),
+                ", ".join(engines) or found[0].note,
+                str(len(found)),
+                str(refused),
+                f"{rows:,}",
+                str(bad),
+                f"{time.perf_counter() - start:.0f}",
+            )
             for each in found:
                 if each.outcome in ("differs", "failed"):
                     print(each, file=sys.stderr)

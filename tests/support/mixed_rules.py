@@ -27,17 +27,22 @@ FEATURES = (
     Feature("weight", FeatureType.FLOAT64, unit="kg"),
 )
 PROVENANCE = {
-    "learned by": "mbndt", "training rows": 1600, "class rows": [620, 470, 310, 200],
+    "learned by": "mbndt",
+    "training rows": 1600,
+    "class rows": [620, 470, 310, 200],
     "features": {
         "age": {"missing": 0.0, "range": [18, 97]},
         "lactate": {"missing": 0.08, "range": [0.4, 14.2]},
         "avpu": {"missing": 0.01},
     },
     "held out": {
-        "rows": 400, "balanced_accuracy": 0.81, "balanced_accuracy_95": [0.77, 0.845],
-        "class_rows": [155, 118, 77, 50], "class_hits": [140, 90, 0, 50],
+        "rows": 400,
+        "balanced_accuracy": 0.81,
+        "balanced_accuracy_95": [0.77, 0.845],
+        "class_rows": [155, 118, 77, 50],
+        "class_hits": [140, 90, 0, 50],
     },
-}  # fmt: skip
+}
 
 STATED = {
     "title": "Where to send an adult with suspected infection",
@@ -53,15 +58,19 @@ STATED = {
     "review_date": "2027-11-01",
     "features": {
         "age": {"label": "Age", "range": [18, 110], "measured": "from the record"},
-        "lactate": {"range": [0.1, 30], "decimals": 1, "measured": "venous sample",
-                    "missing": "take the row missing, and ask for it now"},
+        "lactate": {
+            "range": [0.1, 30],
+            "decimals": 1,
+            "measured": "venous sample",
+            "missing": "take the row missing, and ask for it now",
+        },
         "temp": {"unit": "degrees C", "decimals": 0, "description": "of the ear drum"},
     },
     "outcomes": {
         "home": {"action": "Discharge with advice"},
         "intensive care": {"action": "Call the outreach team now", "pattern": "dark"},
     },
-}  # fmt: skip
+}
 
 
 def mixed_rules() -> Rules:
@@ -84,21 +93,59 @@ def mixed_rules() -> Rules:
         return SetSplit("oxygen", (Group((False,), 0), Group((True,), 1)), missing, (no, yes))
 
     avpu = SetSplit(
-        "avpu", (Group(("alert",), 0), Group(("voice",), 1), Group(("pain", "none"), 2)), 2,
-        (leaf(1, 3, 42, 2, 1), leaf(2, 0, 3, 31, 3), leaf(3, 0, 1, 2, 12)), 2,
-    )  # fmt: skip
-    temp = cut("temp", (35.1, 38.5), (0, 1, 0), 1,
-               cut("weight", (50.0,), (0, 1), 0, leaf(2, 1, 2, 26, 3), leaf(1, 8, 65, 4, 2)),
-               cut("age", (65,), (0, 1), 1, leaf(0, 423, 33, 27, 3),
-                   leaf(0, 226, 17, 12, 10)))  # fmt: skip
-    low = cut("rr", (9, 21, 25), (0, 1, 2, 0), 2, avpu, temp,
-              oxygen(0, leaf(1, 2, 35, 5, 5), leaf(2, 2, 0, 21, 3)))  # fmt: skip
-    age = cut("age", (50, 75), (0, 1, 2), 2, leaf(1, 4, 46, 4, 0), leaf(2, 2, 4, 36, 2),
-              leaf(2, 1, 3, 21, 2))  # fmt: skip
-    late = SetSplit("avpu", (Group(("alert", "voice"), 0), Group(("none", "pain"), 1)), 1,
-                    (leaf(1, 6, 87, 2, 3), leaf(3, 1, 1, 0, 9)), 0)  # fmt: skip
+        "avpu",
+        (Group(("alert",), 0), Group(("voice",), 1), Group(("pain", "none"), 2)),
+        2,
+        (leaf(1, 3, 42, 2, 1), leaf(2, 0, 3, 31, 3), leaf(3, 0, 1, 2, 12)),
+        2,
+    )
+    temp = cut(
+        "temp",
+        (35.1, 38.5),
+        (0, 1, 0),
+        1,
+        cut("weight", (50.0,), (0, 1), 0, leaf(2, 1, 2, 26, 3), leaf(1, 8, 65, 4, 2)),
+        cut("age", (65,), (0, 1), 1, leaf(0, 423, 33, 27, 3), leaf(0, 226, 17, 12, 10)),
+    )
+    low = cut(
+        "rr",
+        (9, 21, 25),
+        (0, 1, 2, 0),
+        2,
+        avpu,
+        temp,
+        oxygen(0, leaf(1, 2, 35, 5, 5), leaf(2, 2, 0, 21, 3)),
+    )
+    age = cut(
+        "age",
+        (50, 75),
+        (0, 1, 2),
+        2,
+        leaf(1, 4, 46, 4, 0),
+        leaf(2, 2, 4, 36, 2),
+        leaf(2, 1, 3, 21, 2),
+    )
+    late = SetSplit(
+        "avpu",
+        (Group(("alert", "voice"), 0), Group(("none", "pain"), 1)),
+        1,
+        (leaf(1, 6, 87, 2, 3), leaf(3, 1, 1, 0, 9)),
+        0,
+    )
     high = cut("weight", (60.0, 110.0), (0, 1, 0), 0, age, late)
-    root = cut("lactate", (2.0, 4.15), (0, 1, 2), 0, low, high,
-               oxygen(1, leaf(2, 0, 3, 29, 4), leaf(3, 2, 2, 1, 18)))  # fmt: skip
-    return Rules("early warning 2", Target("disposition", TargetType.STRING, CLASSES), FEATURES,
-                 root, PROVENANCE)  # fmt: skip
+    root = cut(
+        "lactate",
+        (2.0, 4.15),
+        (0, 1, 2),
+        0,
+        low,
+        high,
+        oxygen(1, leaf(2, 0, 3, 29, 4), leaf(3, 2, 2, 1, 18)),
+    )
+    return Rules(
+        "early warning 2",
+        Target("disposition", TargetType.STRING, CLASSES),
+        FEATURES,
+        root,
+        PROVENANCE,
+    )

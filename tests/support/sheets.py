@@ -53,8 +53,11 @@ def long_words(word: str) -> tuple[Rules, dict[str, object]]:
     root = SetSplit("c", (Group((word,), 0),), 1, (below(2.0, Leaf(0, NO), Leaf(1, YES)), other), 1)
     target = Target(f"{word}T", TargetType.STRING, (f"{word}h", f"{word}w"), word, word)
     stated = {
-        "title": word * 2, "author": word * 2, "population": word, "exclusions": [word],
+        "title": word * 2,
+        "author": word * 2,
+        "population": word,
+        "exclusions": [word],
         "outcomes": {f"{word}h": {"action": word * 2}},
         "features": {"c": {"measured": word, "missing": word * 2}},
-    }  # fmt: skip
+    }
     return Rules(word, target, (c, x), root), stated

@@ -25,22 +25,25 @@ def one_split(feature, thresholds, missing=1, target=None):
     parts = tuple(Interval(t, k) for k, t in enumerate([*thresholds, None]))
     leaves = tuple(Leaf(k, (k / 8, 1 - k / 8)) for k in range(len(parts)))
     target = target or Target("y", TargetType.STRING, ("no", "yes"))
-    return Rules("one split", target, (feature,),
-                 NumericSplit(feature.name, parts, missing, leaves))  # fmt: skip
+    return Rules(
+        "one split", target, (feature,), NumericSplit(feature.name, parts, missing, leaves)
+    )
 
 
 def one_group(name, values, categories=(), missing=1, unseen=1):
     """Return rules that send some texts to leaf 0, all else to leaf 1."""
-    split = SetSplit(name, (Group(values, 0),), missing,
-                     (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen)  # fmt: skip
+    split = SetSplit(
+        name, (Group(values, 0),), missing, (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))), unseen
+    )
     feature = Feature(name, FeatureType.CATEGORY, categories or values)
     return Rules("one group", Target("y", TargetType.STRING, ("in", "out")), (feature,), split)
 
 
 def twins(first, second):
     """Return rules over two columns, whose leaf ids rise with both."""
-    inner = NumericSplit(second, (Interval(0.0, 0), Interval(None, 1)), 0,
-                         (Leaf(0, 1.0), Leaf(1, 2.0)))  # fmt: skip
+    inner = NumericSplit(
+        second, (Interval(0.0, 0), Interval(None, 1)), 0, (Leaf(0, 1.0), Leaf(1, 2.0))
+    )
     root = NumericSplit(first, (Interval(0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, 3.0)))
     inputs = (Feature(first, FeatureType.FLOAT64), Feature(second, FeatureType.FLOAT64))
     return Rules("twins", Target("y", TargetType.FLOAT64), inputs, root)

@@ -19,7 +19,7 @@ from mbndt.rules import (
     SetSplit,
     Target,
     TargetType,
-)  # fmt: skip
+)
 
 PLAIN_TEXTS = ["low", "middle", "high", "very high", "none", "other"]
 PLAIN_NAMES = ["age", "heart rate", "lactate", "on oxygen", "alertness", "ward", "day", "dose"]
@@ -28,15 +28,34 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 float_thresholds = st.one_of(
     finite,
     st.floats(allow_nan=False, allow_infinity=False, width=32),
-    st.sampled_from([
-        0.1, 0.07, 2.15, -0.5, 0.0, 0.03499004043054443, 17.44188601917004, 5.739533395205902,
-        1e22, 1e23, 9007199254740993.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
-        -1.7976931348623157e308, 3.4028234663852886e38, 3.4028235677973366e38, 1e39, 1e-46,
-        1.401298464324817e-45, 16777217.0,
-    ]),
+    st.sampled_from(
+        [
+            0.1,
+            0.07,
+            2.15,
+            -0.5,
+            0.0,
+            0.03499004043054443,
+            17.44188601917004,
+            5.739533395205902,
+            1e22,
+            1e23,
+            9007199254740993.0,
+            5e-324,
+            2.2250738585072014e-308,
+            1.7976931348623157e308,
+            -1.7976931348623157e308,
+            3.4028234663852886e38,
+            3.4028235677973366e38,
+            1e39,
+            1e-46,
+            1.401298464324817e-45,
+            16777217.0,
+        ]
+    ),
     st.integers(-20, 20).map(float),
     st.integers(-2000, 2000).map(lambda i: i / 100),
-)  # fmt: skip
+)
 integer_thresholds = st.one_of(
     st.integers(-20, 20),
     st.integers(INT64_MIN, INT64_MAX),
@@ -133,8 +152,11 @@ def rule_trees(
             recorded = draw(st.booleans())
             extra = {"n": draw(st.integers(0, 99)), "mean": draw(finite), "std": 1.5}
             return Leaf(next(ids), draw(finite), **(extra if recorded else {}))
-        parts = draw(st.lists(st.integers(0, 12), min_size=len(target.classes),
-                              max_size=len(target.classes)).filter(any))  # fmt: skip
+        parts = draw(
+            st.lists(
+                st.integers(0, 12), min_size=len(target.classes), max_size=len(target.classes)
+            ).filter(any)
+        )
         counts = tuple(parts) if draw(st.booleans()) else None
         return Leaf(next(ids), tuple(part / sum(parts) for part in parts), counts)
 
@@ -169,8 +191,11 @@ def rule_trees(
         else:
             chosen = draw(st.lists(st.sampled_from(feature.categories), min_size=1, unique=True))
             cut = draw(st.integers(0, len(chosen) - 1))
-            groups = [Group(tuple(part), draw(some_child), sources())
-                      for part in (chosen[:cut], chosen[cut:]) if part]  # fmt: skip
+            groups = [
+                Group(tuple(part), draw(some_child), sources())
+                for part in (chosen[:cut], chosen[cut:])
+                if part
+            ]
             unseen = draw(some_child)
         ends = [*(group.to for group in groups), missing]
         ends += [] if unseen is None else [unseen]
@@ -194,9 +219,11 @@ def rule_trees(
 def chain(depth: int, name: str = "deep") -> Rules:
     """Return rules of a given depth: a chain that asks about four features in turn."""
     inputs = (
-        Feature("x", FeatureType.FLOAT64), Feature("n", FeatureType.INTEGER),
-        Feature("flag", FeatureType.BOOLEAN), Feature("c", FeatureType.CATEGORY, ("a", "b", "é")),
-    )  # fmt: skip
+        Feature("x", FeatureType.FLOAT64),
+        Feature("n", FeatureType.INTEGER),
+        Feature("flag", FeatureType.BOOLEAN),
+        Feature("c", FeatureType.CATEGORY, ("a", "b", "é")),
+    )
     node: Leaf | NumericSplit | SetSplit = Leaf(depth, (0.25, 0.75))
     for level in reversed(range(depth)):
         end = Leaf(level, (1.0, 0.0) if level % 3 else (1 / 3, 2 / 3))
@@ -205,9 +232,11 @@ def chain(depth: int, name: str = "deep") -> Rules:
             case 0:
                 cut = 100.0 - level
                 node = NumericSplit(
-                    "x", (Interval(cut, 1), Interval(cut + 0.25, 0), Interval(None, 1)), 1,
+                    "x",
+                    (Interval(cut, 1), Interval(cut + 0.25, 0), Interval(None, 1)),
+                    1,
                     (end, node),
-                )  # fmt: skip
+                )
             case 1:
                 node = NumericSplit("n", (Interval(level, 0), Interval(None, 1)), 1, (end, node))
             case 2:
@@ -225,22 +254,29 @@ def many_intervals(count: int = 64) -> Rules:
     parts = tuple(Interval(b, i % 3) for i, b in enumerate([*cuts, None]))
     leaves = tuple(Leaf(i, (i / 4, 1 - i / 4)) for i in range(4))
     return Rules(
-        "many intervals", Target("y", TargetType.INTEGER, (-1, 1)),
-        (Feature("x", FeatureType.FLOAT64),), NumericSplit("x", parts, 3, leaves),
-    )  # fmt: skip
+        "many intervals",
+        Target("y", TargetType.INTEGER, (-1, 1)),
+        (Feature("x", FeatureType.FLOAT64),),
+        NumericSplit("x", parts, 3, leaves),
+    )
 
 
 def single_leaf() -> Rules:
     """Return rules that ask nothing."""
-    return Rules("one leaf", Target("y", TargetType.BOOLEAN, (False, True)), (),
-                 Leaf(0, (0.5, 0.5), (3, 3)))  # fmt: skip
+    return Rules(
+        "one leaf", Target("y", TargetType.BOOLEAN, (False, True)), (), Leaf(0, (0.5, 0.5), (3, 3))
+    )
 
 
 def regression() -> Rules:
     """Return a regression over a float32 and an integer feature, with a non-adjacent child."""
     inputs = (Feature("x", FeatureType.FLOAT32), Feature("n", FeatureType.INTEGER))
-    inner = NumericSplit("n", (Interval(2**53 + 1, 0), Interval(None, 1)), 0,
-                         (Leaf(0, 0.1, n=5, mean=0.1, std=0.0), Leaf(1, -1.5)))  # fmt: skip
+    inner = NumericSplit(
+        "n",
+        (Interval(2**53 + 1, 0), Interval(None, 1)),
+        0,
+        (Leaf(0, 0.1, n=5, mean=0.1, std=0.0), Leaf(1, -1.5)),
+    )
     root = NumericSplit(
         "x", (Interval(0.1, 0), Interval(0.3, 1), Interval(None, 0)), 1, (inner, Leaf(2, 2.0))
     )

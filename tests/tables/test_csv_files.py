@@ -208,9 +208,11 @@ def test_a_point_is_no_thousands_mark_and_a_comma_none_without_a_word():
 
 def test_wrong_options_are_refused():
     for options, message in (
-        ({"separator": "::"}, "--separator"), ({"separator": "\n"}, "--separator"),
-        ({"decimal": ";"}, "--decimal"), ({"encoding": "latin-x"}, "--encoding"),
-    ):  # fmt: skip
+        ({"separator": "::"}, "--separator"),
+        ({"separator": "\n"}, "--separator"),
+        ({"decimal": ";"}, "--decimal"),
+        ({"encoding": "latin-x"}, "--encoding"),
+    ):
         with pytest.raises(OptionError, match=message):
             CsvFormat(**options)
 
@@ -358,19 +360,34 @@ def _zipped(name: str) -> bytes:
 
 TEXT = "x,y\n1,é\n"
 FOREIGN = {
-    "UTF-16": TEXT.encode("utf-16"), "UTF-32": TEXT.encode("utf-32"),
-    "UTF-16 text": TEXT.encode("utf-16-be"), "an Excel workbook": _zipped("xl/workbook.xml"),
-    "a zip archive": _zipped("t.csv"), "xz": lzma.compress(b"x,y"), "bzip2": bz2.compress(b"x,y"),
-    "zstd": b"\x28\xb5\x2f\xfd\x04", "gzip twice": gzip.compress(gzip.compress(b"x,y\n")),
-    "an old Office file": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ORC": b"ORC\x11",
-    "an Arrow": b"ARROW1\0\0", "a Feather": b"FEA1", "HDF5": b"\x89HDF\r\n\x1a\n",
-    "a pickle": pickle.dumps(pd.DataFrame({"x": [1]})), "NumPy": b"\x93NUMPY\x01",
-    "JSON": json.dumps([{"x": 1}]).encode(), "JSON;": b' {\n "x": 1}',
-    "HTML": b"<!DOCTYPE html><p>log in</p>", "XML": b'<?xml version="1.0"?>', "a PDF": b"%PDF-1.7",
-    "SPSS": b"$FL2@(#)", "Stata": b"<stata_dta>", "a binary": b"x,y\n\0\0\n",
-    "an R": gzip.compress(b"RDX3\nX\n"), "Parquet, compressed": gzip.compress(b"PAR1"),
+    "UTF-16": TEXT.encode("utf-16"),
+    "UTF-32": TEXT.encode("utf-32"),
+    "UTF-16 text": TEXT.encode("utf-16-be"),
+    "an Excel workbook": _zipped("xl/workbook.xml"),
+    "a zip archive": _zipped("t.csv"),
+    "xz": lzma.compress(b"x,y"),
+    "bzip2": bz2.compress(b"x,y"),
+    "zstd": b"\x28\xb5\x2f\xfd\x04",
+    "gzip twice": gzip.compress(gzip.compress(b"x,y\n")),
+    "an old Office file": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    "ORC": b"ORC\x11",
+    "an Arrow": b"ARROW1\0\0",
+    "a Feather": b"FEA1",
+    "HDF5": b"\x89HDF\r\n\x1a\n",
+    "a pickle": pickle.dumps(pd.DataFrame({"x": [1]})),
+    "NumPy": b"\x93NUMPY\x01",
+    "JSON": json.dumps([{"x": 1}]).encode(),
+    "JSON;": b' {\n "x": 1}',
+    "HTML": b"<!DOCTYPE html><p>log in</p>",
+    "XML": b'<?xml version="1.0"?>',
+    "a PDF": b"%PDF-1.7",
+    "SPSS": b"$FL2@(#)",
+    "Stata": b"<stata_dta>",
+    "a binary": b"x,y\n\0\0\n",
+    "an R": gzip.compress(b"RDX3\nX\n"),
+    "Parquet, compressed": gzip.compress(b"PAR1"),
     "PyTorch|model of mbndt": (DATA / "model_0_1.pt").read_bytes(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", FOREIGN)
@@ -434,8 +451,10 @@ def test_a_file_that_needs_a_place_is_read_from_a_pipe_and_leaves_nothing(
             base.execute("CREATE TABLE t AS SELECT range AS x FROM range(30000)")
     else:
         with sqlite3.connect(path) as base:
-            base.execute("CREATE TABLE t AS WITH RECURSIVE r(x) AS (SELECT 0 UNION ALL SELECT"
-                         " x + 1 FROM r WHERE x < 29999) SELECT x FROM r")  # fmt: skip
+            base.execute(
+                "CREATE TABLE t AS WITH RECURSIVE r(x) AS (SELECT 0 UNION ALL SELECT"
+                " x + 1 FROM r WHERE x < 29999) SELECT x FROM r"
+            )
         base.close()
     spool = tmp_path / "spool"
     spool.mkdir()
@@ -476,8 +495,22 @@ EXAMPLE = DATA / "example.rules.json"
     "words",
     [
         ["train", "-", "--target", "y", "-o", "OUT", "--preset", "fast"],
-        ["tune", "-", "--target", "y", "-o", "OUT", "--minutes", "1", "--trials", "1",
-         "--folds", "2", "--preset", "fast"],
+        [
+            "tune",
+            "-",
+            "--target",
+            "y",
+            "-o",
+            "OUT",
+            "--minutes",
+            "1",
+            "--trials",
+            "1",
+            "--folds",
+            "2",
+            "--preset",
+            "fast",
+        ],
         ["refine", EXAMPLE, "-", "--target", "y"],
         ["predict", EXAMPLE, "-"],
         ["verify", EXAMPLE, "--data", "-", "--target", "python", "--rows", "10"],
@@ -485,7 +518,7 @@ EXAMPLE = DATA / "example.rules.json"
         ["show", EXAMPLE, "--metrics", "--data", "-"],
     ],
     ids=lambda words: words[0],
-)  # fmt: skip
+)
 def test_a_dash_is_stdin_for_each_command(tmp_path, words):
     words = [tmp_path / "m.pt" if word == "OUT" else word for word in words]
     (tmp_path / "rows.csv").write_text(ROWS)
@@ -502,8 +535,20 @@ def test_a_dash_is_stdin_for_each_command(tmp_path, words):
 
 def test_reading_options_hold_on_the_command_line(tmp_path):
     text = ROWS.replace(",", ";").replace(".5", ",5").replace(";0,5;", ";XX;")
-    done = mbndt("predict", EXAMPLE, "-", "--separator", ";", "--decimal", ",", "--missing", "XX",
-                 "--encoding", "utf-16", data=text.encode("utf-16"))  # fmt: skip
+    done = mbndt(
+        "predict",
+        EXAMPLE,
+        "-",
+        "--separator",
+        ";",
+        "--decimal",
+        ",",
+        "--missing",
+        "XX",
+        "--encoding",
+        "utf-16",
+        data=text.encode("utf-16"),
+    )
     plain = mbndt("predict", EXAMPLE, "-", data=ROWS.replace(",0.5,", ",,").encode())
     assert (done.stdout, done.stderr) == (plain.stdout, b"")
     assert done.returncode == 0
@@ -514,8 +559,20 @@ def test_marks_that_were_named_in_training_hold_wherever_the_rules_go(tmp_path):
         f"{-9 if i % 3 else i},{'k' if i % 2 else '--'},{i % 3 > 0}\n" for i in range(90)
     )
     data = ("x,c,y\n" + rows).encode()
-    words = ["train", "-", "--target", "y", "-o", tmp_path / "m.pt", "--preset", "fast",
-             "--missing", "-9", "--missing", "--"]  # fmt: skip
+    words = [
+        "train",
+        "-",
+        "--target",
+        "y",
+        "-o",
+        tmp_path / "m.pt",
+        "--preset",
+        "fast",
+        "--missing",
+        "-9",
+        "--missing",
+        "--",
+    ]
     done = mbndt(*words, data=data)
     assert done.returncode == 0, done.stderr
     rules = load(tmp_path / "m.pt")

@@ -70,8 +70,10 @@ def test_the_order_of_a_query_is_kept(orders):
 def test_a_sample_is_learned_from_as_it_stands(tmp_path):
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as base:
-        base.execute("CREATE TABLE t AS SELECT i::DECIMAL(12, 2) AS amount, i % 2 = 0 AS even,"
-                     " if(i < 5000, 'low', 'high') AS y FROM range(10000) AS r(i)")  # fmt: skip
+        base.execute(
+            "CREATE TABLE t AS SELECT i::DECIMAL(12, 2) AS amount, i % 2 = 0 AS even,"
+            " if(i < 5000, 'low', 'high') AS y FROM range(10000) AS r(i)"
+        )
     table = Table.read(path, "SELECT amount, even, y FROM t USING SAMPLE 2000 (reservoir, 1)")
     with pytest.warns(match="'amount' alone tells 'y'"):
         model = learn(table, "y", preset("fast", seed=0), holdout=0.2)
@@ -79,28 +81,47 @@ def test_a_sample_is_learned_from_as_it_stands(tmp_path):
 
 
 READ = {  # in DuckDB's words: the type and value that a column is read as
-    "1::TINYINT": ("integer", 1), "-2::SMALLINT": ("integer", -2), "3::INTEGER": ("integer", 3),
-    "9007199254740993::BIGINT": ("integer", 2**53 + 1), "255::UTINYINT": ("integer", 255),
-    "65535::USMALLINT": ("integer", 65535), "4294967295::UINTEGER": ("integer", 2**32 - 1),
+    "1::TINYINT": ("integer", 1),
+    "-2::SMALLINT": ("integer", -2),
+    "3::INTEGER": ("integer", 3),
+    "9007199254740993::BIGINT": ("integer", 2**53 + 1),
+    "255::UTINYINT": ("integer", 255),
+    "65535::USMALLINT": ("integer", 65535),
+    "4294967295::UINTEGER": ("integer", 2**32 - 1),
     "9223372036854775807::UBIGINT": ("integer", 2**63 - 1),
     "-9007199254740993::HUGEINT": ("integer", -(2**53) - 1),
     "9007199254740993::UHUGEINT": ("integer", 2**53 + 1),
-    "1.5::FLOAT": ("float32", 1.5), "0.1::DOUBLE": ("float64", 0.1),
+    "1.5::FLOAT": ("float32", 1.5),
+    "0.1::DOUBLE": ("float64", 0.1),
     "0.1::DECIMAL(3, 1)": ("float64", 0.1),
     "1234567890123.45::DECIMAL(15, 2)": ("float64", 1234567890123.45),
     "12345678901234.567::DECIMAL(17, 3)": ("float64", 12345678901234.567),
     "0.1234567890123456789::DECIMAL(38, 19)": ("float64", 0.1234567890123456789),
-    "2.00::DECIMAL(9, 2)": ("float64", 2.0), "7::DECIMAL(9, 0)": ("integer", 7),
+    "2.00::DECIMAL(9, 2)": ("float64", 2.0),
+    "7::DECIMAL(9, 0)": ("integer", 7),
     "9007199254740993::DECIMAL(38, 0)": ("integer", 2**53 + 1),
-    "true": ("boolean", True), "'a'": ("category", "a"),
-    "'b'::ENUM('a', 'b')": ("category", "b"), "'{\"k\": 1}'::JSON": ("category", '{"k": 1}'),
-}  # fmt: skip
+    "true": ("boolean", True),
+    "'a'": ("category", "a"),
+    "'b'::ENUM('a', 'b')": ("category", "b"),
+    "'{\"k\": 1}'::JSON": ("category", '{"k": 1}'),
+}
 UNREAD = [
-    "DATE '2026-01-01'", "TIMESTAMP '2026-01-01'", "TIMESTAMPTZ '2026-01-01'", "TIME '10:00'",
-    "'2026-01-01'::TIMESTAMP_NS", "INTERVAL 1 DAY", "uuid()", "'a'::BLOB", "'101'::BIT",
-    "[1, 2]", "[1, 2]::INTEGER[2]", "{'k': 1}", "MAP {'k': 1}", "union_value(k := 1)",
+    "DATE '2026-01-01'",
+    "TIMESTAMP '2026-01-01'",
+    "TIMESTAMPTZ '2026-01-01'",
+    "TIME '10:00'",
+    "'2026-01-01'::TIMESTAMP_NS",
+    "INTERVAL 1 DAY",
+    "uuid()",
+    "'a'::BLOB",
+    "'101'::BIT",
+    "[1, 2]",
+    "[1, 2]::INTEGER[2]",
+    "{'k': 1}",
+    "MAP {'k': 1}",
+    "union_value(k := 1)",
     "[{'k': [1.5]}]",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("file", ["duckdb", "parquet"])
@@ -154,8 +175,12 @@ def test_whole_numbers_beyond_64_bits_are_refused_with_their_type(tmp_path, kind
 def test_decimals_are_read_as_the_nearest_doubles(tmp_path, digits, scale):
     draw = np.random.default_rng(digits)
     texts = ["".join(draw.choice([*"0123456789"], digits)) for _ in range(500)]
-    values = [Decimal(int(text)).scaleb(-scale) if digits < 28 else
-              Decimal(f"{text[:-scale]}.{text[-scale:]}") for text in texts]  # fmt: skip
+    values = [
+        Decimal(int(text)).scaleb(-scale)
+        if digits < 28
+        else Decimal(f"{text[:-scale]}.{text[-scale:]}")
+        for text in texts
+    ]
     with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
         base.execute(f"CREATE TABLE t (x DECIMAL({digits}, {scale}))")
         base.execute("INSERT INTO t SELECT unnest(?)::VARCHAR", [[str(v) for v in values]])
@@ -222,14 +247,24 @@ def test_the_row_index_of_pandas_is_known_in_parquet(tmp_path):
 def test_sqlite_columns_are_of_their_declared_type_where_all_values_are(tmp_path):
     path = tmp_path / "t.sqlite"
     with closing(sqlite3.connect(path)) as base:
-        base.execute("CREATE TABLE t (r REAL, f FLOAT, d DECIMAL(9, 2), b BOOLEAN, i INT, v"
-                     " VARCHAR(9), n, w BOOLEAN, z INT)")  # fmt: skip
+        base.execute(
+            "CREATE TABLE t (r REAL, f FLOAT, d DECIMAL(9, 2), b BOOLEAN, i INT, v"
+            " VARCHAR(9), n, w BOOLEAN, z INT)"
+        )
         base.execute("INSERT INTO t VALUES (1, 2, 3, 1, NULL, NULL, 4.0, 2, 'a')")
         base.commit()
     table = Table.read(path, "SELECT *, r + 1 AS e FROM t;")
     kinds = {name: infer_type(table, name).value for name in table.columns}
     assert kinds == {
-        "r": "float64", "f": "float64", "d": "float64", "b": "boolean", "i": "integer",
-        "v": "category", "n": "float64", "w": "integer", "z": "category", "e": "float64",
-    }  # fmt: skip
+        "r": "float64",
+        "f": "float64",
+        "d": "float64",
+        "b": "boolean",
+        "i": "integer",
+        "v": "category",
+        "n": "float64",
+        "w": "integer",
+        "z": "category",
+        "e": "float64",
+    }
     assert Table.read(path, "PRAGMA table_info(t)").rows == 9

@@ -29,30 +29,69 @@ def polars() -> Any:
 
 # Whole floats with a gap, as a sample of a column that has fractions elsewhere.
 VALUES = {
-    "float64": [1.0, 2.0, None, 40.0, -0.0, 1e300], "float32": [1.0, 2.5, None, 4.0, 0.5, 6.0],
-    "whole64": [34.0, 36.0, None, 37.0, 38.0, 39.0], "int64": [1, 2, None, -4, 2**53 + 1, 6],
-    "int8": [1, 2, None, -4, 5, 6], "full": [3, 1, 4, 1, 5, 9],
-    "boolean": [True, False, None, True, True, False], "flags": [True, False] * 3,
-    "text": ["a", "b", None, "é", "", "007"], "decimal": [Decimal("1.10"), Decimal("2.00"), None,
-    Decimal("-0.01"), Decimal("12345678.90"), Decimal("3.33")],
-    "no_float": [None] * 6, "no_int": [None] * 6, "no_bool": [None] * 6, "no_text": [None] * 6,
-}  # fmt: skip
+    "float64": [1.0, 2.0, None, 40.0, -0.0, 1e300],
+    "float32": [1.0, 2.5, None, 4.0, 0.5, 6.0],
+    "whole64": [34.0, 36.0, None, 37.0, 38.0, 39.0],
+    "int64": [1, 2, None, -4, 2**53 + 1, 6],
+    "int8": [1, 2, None, -4, 5, 6],
+    "full": [3, 1, 4, 1, 5, 9],
+    "boolean": [True, False, None, True, True, False],
+    "flags": [True, False] * 3,
+    "text": ["a", "b", None, "é", "", "007"],
+    "decimal": [
+        Decimal("1.10"),
+        Decimal("2.00"),
+        None,
+        Decimal("-0.01"),
+        Decimal("12345678.90"),
+        Decimal("3.33"),
+    ],
+    "no_float": [None] * 6,
+    "no_int": [None] * 6,
+    "no_bool": [None] * 6,
+    "no_text": [None] * 6,
+}
 KINDS = {
-    "float64": "float64", "float32": "float32", "whole64": "float64", "int64": "integer",
-    "int8": "integer", "full": "integer", "boolean": "boolean", "flags": "boolean",
-    "text": "category", "decimal": "float64", "no_float": "float64", "no_int": "integer",
-    "no_bool": "boolean", "no_text": "category",
-}  # fmt: skip
+    "float64": "float64",
+    "float32": "float32",
+    "whole64": "float64",
+    "int64": "integer",
+    "int8": "integer",
+    "full": "integer",
+    "boolean": "boolean",
+    "flags": "boolean",
+    "text": "category",
+    "decimal": "float64",
+    "no_float": "float64",
+    "no_int": "integer",
+    "no_bool": "boolean",
+    "no_text": "category",
+}
 ARROW = {
-    "float64": pa.float64(), "float32": pa.float32(), "whole64": pa.float64(), "int64": pa.int64(),
-    "int8": pa.int8(), "full": pa.int64(), "boolean": pa.bool_(), "flags": pa.bool_(),
-    "text": pa.string(), "decimal": pa.decimal128(12, 2), "no_float": pa.float64(),
-    "no_int": pa.int32(), "no_bool": pa.bool_(), "no_text": pa.string(),
-}  # fmt: skip
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "whole64": pa.float64(),
+    "int64": pa.int64(),
+    "int8": pa.int8(),
+    "full": pa.int64(),
+    "boolean": pa.bool_(),
+    "flags": pa.bool_(),
+    "text": pa.string(),
+    "decimal": pa.decimal128(12, 2),
+    "no_float": pa.float64(),
+    "no_int": pa.int32(),
+    "no_bool": pa.bool_(),
+    "no_text": pa.string(),
+}
 NULLABLE = {
-    pa.float64(): "Float64", pa.float32(): "Float32", pa.int64(): "Int64", pa.int32(): "Int32",
-    pa.int8(): "Int8", pa.bool_(): "boolean", pa.string(): "string",
-}  # fmt: skip
+    pa.float64(): "Float64",
+    pa.float32(): "Float32",
+    pa.int64(): "Int64",
+    pa.int32(): "Int32",
+    pa.int8(): "Int8",
+    pa.bool_(): "boolean",
+    pa.string(): "string",
+}
 
 
 def arrow() -> Any:
@@ -86,8 +125,13 @@ def duckdb_table(folder: Path) -> Table:
 
 
 def sqlite_table(folder: Path) -> Table:
-    types = {pa.float64(): "REAL", pa.float32(): "REAL", pa.bool_(): "BOOLEAN", pa.string(): "TEXT",
-             pa.decimal128(12, 2): "DECIMAL(12, 2)"}  # fmt: skip
+    types = {
+        pa.float64(): "REAL",
+        pa.float32(): "REAL",
+        pa.bool_(): "BOOLEAN",
+        pa.string(): "TEXT",
+        pa.decimal128(12, 2): "DECIMAL(12, 2)",
+    }
     with closing(sqlite3.connect(folder / "t.sqlite")) as base:
         columns = ", ".join(f"{name} {types.get(kind, 'INTEGER')}" for name, kind in ARROW.items())
         base.execute(f"CREATE TABLE t ({columns})")
@@ -138,9 +182,15 @@ def test_the_same_values_are_the_same_columns_from_everywhere(tmp_path, source):
         kind = FeatureType(KINDS[name])
         feature = Feature(name, kind, texts if kind == FeatureType.CATEGORY else ())
         expected = [
-            None if value is None or value == "" else texts.index(value) if value in texts
-            else float(value) if isinstance(value, Decimal) else value for value in values
-        ]  # fmt: skip
+            None
+            if value is None or value == ""
+            else texts.index(value)
+            if value in texts
+            else float(value)
+            if isinstance(value, Decimal)
+            else value
+            for value in values
+        ]
         assert stored(table, feature) == expected, name
 
 
@@ -224,11 +274,15 @@ def test_categories_of_polars_are_texts():
         pd.Series(pd.to_timedelta(["1D"])),
         pd.Series([None, None], dtype="datetime64[ns]"),
         pd.Series(pd.period_range("2026", periods=2)),
-        np.array([1 + 2j]), np.array([b"a"]),
-        pa.array([[1]]), pa.array([{"k": 1}]), pa.array([b"a"]), pa.array([0], pa.date32()),
+        np.array([1 + 2j]),
+        np.array([b"a"]),
+        pa.array([[1]]),
+        pa.array([{"k": 1}]),
+        pa.array([b"a"]),
+        pa.array([0], pa.date32()),
         pd.Series([[1]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
     ],
-)  # fmt: skip
+)
 def test_a_column_of_another_type_is_refused_by_name_where_it_is_used(column):
     table = Table.of({"x": column, "y": [1] * len(column)})
     with pytest.raises(DataError, match=r"column 'x' has the type '.+', expected numbers, texts"):
@@ -241,14 +295,18 @@ def test_frames_whose_columns_are_no_names_are_refused():
     with pytest.raises(DataError, match=r"column name \('a', 'b'\) is not text; rename"):
         Table.of(frame)
     for double in (
-        pd.DataFrame([[1, 2]], columns=["a", "a"]), pd.DataFrame([[1, 2]], columns=[0, "0"]),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame([[1, 2]], columns=[0, "0"]),
         pa.table([[1], [2]], names=["a", "a"]),
-    ):  # fmt: skip
+    ):
         with pytest.raises(DataError, match=r"column '[a0]' stands twice"):
             Table.of(double)
     names = ["A", "a"]
-    for table in (pd.DataFrame([[1, 2]], columns=names), pa.table([[1], [2]], names=names),
-                  polars().DataFrame({"A": [1], "a": [2]})):  # fmt: skip
+    for table in (
+        pd.DataFrame([[1, 2]], columns=names),
+        pa.table([[1], [2]], names=names),
+        polars().DataFrame({"A": [1], "a": [2]}),
+    ):
         assert [column[0] for column in Table.of(table).columns.values()] == [1, 2]
 
 

@@ -114,10 +114,37 @@ def meant_type(cells: list[str]) -> str | None:
 
 
 texts = st.sampled_from(
-    ["", " ", "0", "1", " 2", "+7", "-3", "007", "2.5", "1e3", "1e400", "nan", "NaN", "inf", "true",
-     "FALSE", "NA", "abc", "1_0", "٣", "9007199254740993", "9223372036854775807", "-00", "3.0",
-     "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "1" * 5000]
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "0",
+        "1",
+        " 2",
+        "+7",
+        "-3",
+        "007",
+        "2.5",
+        "1e3",
+        "1e400",
+        "nan",
+        "NaN",
+        "inf",
+        "true",
+        "FALSE",
+        "NA",
+        "abc",
+        "1_0",
+        "٣",
+        "9007199254740993",
+        "9223372036854775807",
+        "-00",
+        "3.0",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "1" * 5000,
+    ]
+)
 
 
 @given(st.lists(texts, max_size=4), st.sampled_from([0, 12, 30]))
@@ -161,11 +188,14 @@ def test_a_mixed_frame_column_is_refused_with_its_row(values):
 
 def test_a_schema_adds_units_and_overrules_types():
     schema = Schema.of(
-        {"features": [
-            {"name": "x", "type": "category", "unit": "grade"},
-            {"name": "z", "label": "the third"},
-        ]}, "s",
-    )  # fmt: skip
+        {
+            "features": [
+                {"name": "x", "type": "category", "unit": "grade"},
+                {"name": "z", "label": "the third"},
+            ]
+        },
+        "s",
+    )
     table = parse_csv("x,y,z\n1,0,2.5\n2,1,\n")
     x, z = infer_features(table, schema, "y")
     assert (x.type, x.categories, x.unit) == ("category", ("1", "2"), "grade")
@@ -228,8 +258,11 @@ def test_digits_can_be_declared_texts_and_classes_ordered():
 def test_numbers_that_are_no_classes_are_refused(values):
     table = Table({"y": values}, 2, text=True)
     row = 1 if values[0] == "1.5" else 2
-    with pytest.raises(MbndtError, match=rf"column 'y', row {row}: got .*expected a class: a text,"
-                       ".* --task regression"):  # fmt: skip
+    with pytest.raises(
+        MbndtError,
+        match=rf"column 'y', row {row}: got .*expected a class: a text,"
+        ".* --task regression",
+    ):
         infer_target(table, "y", Schema(), "classification")
 
 
@@ -268,8 +301,11 @@ WHOLE_MANY = [i % 21 for i in range(42)]
 )
 def test_a_task_is_told_by_the_targets_values(values, task):
     cells = [str(value) for value in values]
-    tables = [Table.of({"y": values}), Table.of({"y": np.array(values)}),
-              Table({"y": cells}, len(cells), text=True)]  # fmt: skip
+    tables = [
+        Table.of({"y": values}),
+        Table.of({"y": np.array(values)}),
+        Table({"y": cells}, len(cells), text=True),
+    ]
     for table in tables:
         found = infer_target(table, "y", Schema())
         if task == "classification":
@@ -424,11 +460,14 @@ def test_classes_of_every_container(kind):
 @pytest.mark.parametrize(
     "y",
     [
-        [1.5, 2.0], np.array([1.5, 2.0], np.float32), np.array([1.5, 2.0], object),
-        pd.Series([1.5, 2.0]), pd.Series([1.5, 2.0], dtype="Float64"),
+        [1.5, 2.0],
+        np.array([1.5, 2.0], np.float32),
+        np.array([1.5, 2.0], object),
+        pd.Series([1.5, 2.0]),
+        pd.Series([1.5, 2.0], dtype="Float64"),
         pd.Series([1.5, 2.0], dtype=object),
     ],
-)  # fmt: skip
+)
 def test_values_of_every_container(y):
     gaps = Table.of({"y": pd.Series(y).reindex([0, 5, 1])})
     assert missing_rows(gaps, "y").tolist() == [False, True, False]

@@ -61,11 +61,47 @@ def test_whole_columns_are_read_as_single_values_are(kind, values):
 
 
 cells = st.sampled_from(
-    ["", "1", "0", "-3", "2.5", " 7", "1e3", "nan", "inf", "-inf", "abc", "1_0", "true", "a", "b",
-     "9007199254740993", "9223372036854775808", "٣", "0.1", "1e-400", "16777217", "007", "+5",
-     " ", "-0", "9223372036854775807", "-9223372036854775808", "-9223372036854775809", "3.0",
-     "9007199254740993.0", "\x1c1", "1e400", "NaN", "1" * 5000, "TRUE", "1 2", "0x1", "1\n"]
-)  # fmt: skip
+    [
+        "",
+        "1",
+        "0",
+        "-3",
+        "2.5",
+        " 7",
+        "1e3",
+        "nan",
+        "inf",
+        "-inf",
+        "abc",
+        "1_0",
+        "true",
+        "a",
+        "b",
+        "9007199254740993",
+        "9223372036854775808",
+        "٣",
+        "0.1",
+        "1e-400",
+        "16777217",
+        "007",
+        "+5",
+        " ",
+        "-0",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "3.0",
+        "9007199254740993.0",
+        "\x1c1",
+        "1e400",
+        "NaN",
+        "1" * 5000,
+        "TRUE",
+        "1 2",
+        "0x1",
+        "1\n",
+    ]
+)
 
 
 @given(st.sampled_from(list(FeatureType)), st.lists(cells, min_size=1, max_size=5))
@@ -201,8 +237,10 @@ def test_a_byte_that_is_no_text_is_named_by_its_place_in_the_file(tmp_path):
 def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
     query = "SELECT * FROM t ORDER BY i"
     with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
-        base.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 2.5::DOUBLE, 'a', true),"
-                     " (2, NULL, NULL, NULL)) AS v(i, x, c, f)")  # fmt: skip
+        base.execute(
+            "CREATE TABLE t AS SELECT * FROM (VALUES (1, 2.5::DOUBLE, 'a', true),"
+            " (2, NULL, NULL, NULL)) AS v(i, x, c, f)"
+        )
         base.execute(f"COPY ({query}) TO '{tmp_path}/t.parquet' (FORMAT parquet)")
     with sqlite3.connect(tmp_path / "t.sqlite") as base:
         base.execute("CREATE TABLE t (i INTEGER, x REAL, c TEXT, f INTEGER)")

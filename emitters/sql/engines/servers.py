@@ -130,8 +130,11 @@ def _postgres() -> Any:
         )
     made = subprocess.run(
         [programs / "initdb", "--pgdata", folder / "data", *INITDB],
-        cwd=folder, capture_output=True, text=True, **user,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        **user,
+    )
     if made.returncode:
         shutil.rmtree(folder, ignore_errors=True)
         raise EngineFailed(f"initdb: {' '.join(made.stderr.split())}")
@@ -188,9 +191,12 @@ def _mariadb() -> Any:
         if not (folder / "socket").exists():  # when PyMySQL leaves its own open
             raise pymysql.err.OperationalError("no socket")
         return pymysql.connect(
-            unix_socket=str(folder / "socket"), user="root", charset="utf8mb4", autocommit=True,
+            unix_socket=str(folder / "socket"),
+            user="root",
+            charset="utf8mb4",
+            autocommit=True,
             init_command="CREATE DATABASE asked",
-        )  # fmt: skip
+        )
 
     return _connection(command, folder, connect, pymysql.err.OperationalError)
 
@@ -204,9 +210,12 @@ def _folder() -> Path:
 
 
 def _connection(
-    command: Sequence[str | Path], folder: Path, connect: Callable[[], Any],
-    refusal: type[Exception], **user: Any,
-) -> Any:  # fmt: skip
+    command: Sequence[str | Path],
+    folder: Path,
+    connect: Callable[[], Any],
+    refusal: type[Exception],
+    **user: Any,
+) -> Any:
     """Start a server, and return the connection to it as soon as it takes one."""
     guard = _serve(command, folder, **user)
     end = time.monotonic() + PATIENCE
@@ -225,9 +234,14 @@ def _connection(
 def _serve(command: Sequence[str | Path], folder: Path, **user: Any) -> subprocess.Popen[bytes]:
     """Start a server that ends, and whose folder goes, with this process."""
     guard = subprocess.Popen(
-        ["sh", "-c", GUARD, "sh", *command], cwd=folder, env={**os.environ, "FOLDER": str(folder)},
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, **user,
-    )  # fmt: skip
+        ["sh", "-c", GUARD, "sh", *command],
+        cwd=folder,
+        env={**os.environ, "FOLDER": str(folder)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **user,
+    )
     atexit.register(guard.communicate)
     return guard

@@ -256,9 +256,13 @@ def _fit_set(
 
 
 def _set_column(
-    feature: Feature, known: Floats, unseen: float, missing: float, column: Column,
+    feature: Feature,
+    known: Floats,
+    unseen: float,
+    missing: float,
+    column: Column,
     draw: np.random.Generator,
-) -> tuple[ScoreColumn, Floats]:  # fmt: skip
+) -> tuple[ScoreColumn, Floats]:
     numbers = _looked_up(column, known, unseen, missing)
     return SetColumn(feature, known, unseen, missing, RankGauss.fit(numbers, draw)), numbers
 

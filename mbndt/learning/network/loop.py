@@ -116,9 +116,14 @@ class _Run:
     CELLS = 2_000_000  # rows times branches of all nodes that are routed at a time in validation
 
     def __init__(
-        self, scores: Floats, loss: Loss, fit: Indices, stop: Indices,
-        settings: Settings, progress: Progress | None,
-    ) -> None:  # fmt: skip
+        self,
+        scores: Floats,
+        loss: Loss,
+        fit: Indices,
+        stop: Indices,
+        settings: Settings,
+        progress: Progress | None,
+    ) -> None:
         device = settings.device
         # Scores lie on a grid that float32 holds exactly. [F, n], as nodes pick whole columns.
         self.columns = torch.tensor(scores.T, dtype=torch.float32, device=device).contiguous()
@@ -143,10 +148,16 @@ class _Run:
         A restart that has stopped leaves the batch.
         """
         s = self.settings
-        adam = _Adam(params, {
-            "selector": s.rate_selector, "base": s.rate_threshold, "gaps": s.rate_threshold,
-            "masks": s.rate_mask, "leaves": s.rate_leaf,
-        })  # fmt: skip
+        adam = _Adam(
+            params,
+            {
+                "selector": s.rate_selector,
+                "base": s.rate_threshold,
+                "gaps": s.rate_threshold,
+                "masks": s.rate_mask,
+                "leaves": s.rate_leaf,
+            },
+        )
         restarts = len(params["base"])
         budget = _LeafBudget(self, restarts)
         best = {key: value.clone() for key, value in params.items()}
@@ -184,17 +195,22 @@ class _Run:
             routing = forward(adam.params, self.shape, self.settings.tau, batch)
             _, delta = self.loss.value_and_delta(outputs_of(adam.params, routing), rows)
             soft, d_log = budget.penalty(adam.params, routing.score)
-            adam.step(gradients(
-                adam.params, self.shape, self.settings.tau, batch, routing, delta, soft, d_log
-            ))  # fmt: skip
+            adam.step(
+                gradients(
+                    adam.params, self.shape, self.settings.tau, batch, routing, delta, soft, d_log
+                )
+            )
         budget.end_epoch()
 
     def _validate(self, params: Parameters) -> Tensor:
         """Return the loss and the score of the rows that stop the training, [2, R]."""
-        output = torch.cat([
-            outputs_of(params, forward(params, self.shape, self.settings.tau, columns))
-            for columns in self.stop_columns
-        ], 1)  # fmt: skip
+        output = torch.cat(
+            [
+                outputs_of(params, forward(params, self.shape, self.settings.tau, columns))
+                for columns in self.stop_columns
+            ],
+            1,
+        )
         loss, _ = self.loss.value_and_delta(output, self.stop)
         return torch.stack([loss, self.loss.score(output, self.stop)]).cpu()
 
@@ -202,10 +218,15 @@ class _Run:
         self, name: str, epoch: int, epochs: int, last: Tensor, budget: _LeafBudget, best: Tensor
     ) -> None:
         loss, score = ([round(x, 6) for x in each] for each in last.tolist())
-        self.history.append({
-            "stage": name, "epoch": epoch, "loss": loss, "score": score,
-            "effective_leaves": round(budget.effective, 3),
-        })  # fmt: skip
+        self.history.append(
+            {
+                "stage": name,
+                "epoch": epoch,
+                "loss": loss,
+                "score": score,
+                "effective_leaves": round(budget.effective, 3),
+            }
+        )
         if self.progress:
             self.progress(name, epoch, epochs, float(best.max()))
 

@@ -73,9 +73,15 @@ class _Classes:
     """
 
     def __init__(
-        self, codes: npt.NDArray[np.int64], classes: int, weights: Floats, train: Indices,
-        device: str, *, balanced: bool,
-    ) -> None:  # fmt: skip
+        self,
+        codes: npt.NDArray[np.int64],
+        classes: int,
+        weights: Floats,
+        train: Indices,
+        device: str,
+        *,
+        balanced: bool,
+    ) -> None:
         sample = _scaled(weights, train)
         w = sample
         if balanced:

@@ -178,10 +178,17 @@ def _marked(split: Split) -> Split:
     """Return a split whose redirected parts lead to a child of their own, one past the others."""
     past = len(split.children)
     if isinstance(split, NumericSplit):
-        return replace(split, intervals=tuple(
+        return replace(
+            split,
+            intervals=tuple(
+                part if part.redirected_from is None else replace(part, to=past)
+                for part in split.intervals
+            ),
+        )
+    return replace(
+        split,
+        groups=tuple(
             part if part.redirected_from is None else replace(part, to=past)
-            for part in split.intervals
-        ))  # fmt: skip
-    return replace(split, groups=tuple(
-        part if part.redirected_from is None else replace(part, to=past) for part in split.groups
-    ))  # fmt: skip
+            for part in split.groups
+        ),
+    )

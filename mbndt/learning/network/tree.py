@@ -251,9 +251,15 @@ def _soft_gates(shape: Shape, soft: Soft, d_log: Tensor) -> Tensor:
 
 
 def gradients(
-    params: Parameters, shape: Shape, tau: float, columns: Tensor, routing: Routing, delta: Tensor,
-    soft: Soft | None = None, d_log: Tensor | None = None,
-) -> Parameters:  # fmt: skip
+    params: Parameters,
+    shape: Shape,
+    tau: float,
+    columns: Tensor,
+    routing: Routing,
+    delta: Tensor,
+    soft: Soft | None = None,
+    d_log: Tensor | None = None,
+) -> Parameters:
     """Return dLoss/dparameter, given delta [R, n, K] = dLoss/d(output of the row's leaf), and for a
     loss that has the number of effective leaves too, d_log [R] = dLoss/d(log n_eff).
 
@@ -346,13 +352,14 @@ class TrainedNetwork:
         """Freeze one restart's parameters."""
         one = {name: value[restart].detach().cpu().double() for name, value in params.items()}
         return cls(
-            shape, tau,
+            shape,
+            tau,
             one["selector"].argmax(-1).numpy(),
             thresholds(one).numpy(),
             softplus(one["gaps"]).numpy(),
             one["masks"].numpy(),
             one["leaves"].numpy(),
-        )  # fmt: skip
+        )
 
     def branch(self, node: int, score: Floats, alive: Mask) -> npt.NDArray[np.intp]:
         """Return the branch that rows of given scores [n] take at a node, among the branches that

@@ -146,8 +146,9 @@ class Evidence:
         weight, first, _ = parts
         mean = total[1] / total[0]
         spread = total[2] - total[1] * mean
-        told = np.divide((first - weight * mean) ** 2, weight, out=np.zeros_like(first),
-                         where=weight > 0).sum(1)  # fmt: skip
+        told = np.divide(
+            (first - weight * mean) ** 2, weight, out=np.zeros_like(first), where=weight > 0
+        ).sum(1)
         share = np.clip(told / spread, 0.0, 1.0) if spread > 0 else np.zeros(len(told))
         left = max(1.0, total[0] - count - 1)
         return np.asarray(betainc(left / 2, count / 2, 1 - share))
@@ -176,9 +177,11 @@ class Evidence:
         log_trees = self._count(tree, rows, parts)
         total = self._numbers[rows].sum(0)
         p = float(self._told(np.stack(parts, axis=1)[:, None, :], total)[0])
-        return 1.0 if p <= 0 and log_trees > 600 else math.exp(
-            min(0.0, log_trees + math.log(max(p, 1e-300)))
-        )  # fmt: skip
+        return (
+            1.0
+            if p <= 0 and log_trees > 600
+            else math.exp(min(0.0, log_trees + math.log(max(p, 1e-300))))
+        )
 
     def _count(self, tree: Tree, rows: Indices, parts: list[Floats]) -> float:
         """Return the log of the number of trees of a shape, and append each leaf's sums."""

@@ -36,9 +36,12 @@ def out_of_bag(
     classes = outcome.shape[1] > 1
     kind: Any = RandomForestClassifier if classes else RandomForestRegressor
     forest = kind(
-        TREES, oob_score=True, min_samples_leaf=LEAF_ROWS, random_state=seed,
+        TREES,
+        oob_score=True,
+        min_samples_leaf=LEAF_ROWS,
+        random_state=seed,
         max_features="sqrt" if classes else 1 / 3,
-    )  # fmt: skip
+    )
     target = outcome.argmax(1) if classes else outcome[:, 0]
     with warnings.catch_warnings():
         # A row that every tree has seen has no such view, and keeps its own label.

@@ -52,9 +52,13 @@ def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
 
 
 def grow_among(
-    problem: Problem, rows: Indices, depth: int, split: Splitter, axes: Indices,
+    problem: Problem,
+    rows: Indices,
+    depth: int,
+    split: Splitter,
+    axes: Indices,
     draw: np.random.Generator,
-) -> Tree:  # fmt: skip
+) -> Tree:
     """Return a tree over some axes; a look ahead sees a random few of them, as its work grows with
     their square.
     """
@@ -88,10 +92,13 @@ def regrow(problem: Problem, tree: Tree, rows: Indices, depth: int, seed: int) -
     if not isinstance(tree, Cut):
         return tree
     branch = problem.branch(tree, rows)
-    return replace(tree, children=tuple(
-        regrow(problem, child, rows[branch == i], depth - 1, seed)
-        for i, child in enumerate(tree.children)
-    ))  # fmt: skip
+    return replace(
+        tree,
+        children=tuple(
+            regrow(problem, child, rows[branch == i], depth - 1, seed)
+            for i, child in enumerate(tree.children)
+        ),
+    )
 
 
 def least_impurity(problem: Problem, rows: Indices) -> Cut | None:

@@ -104,10 +104,13 @@ class BinSums:
         while len(pieces) > 1:
             sizes = [float(counts[end] - counts[start]) for start, end, _ in pieces]
             room = [
-                self.problem.room(choices[choice] if own is not None else 0, size,
-                                  None if own is None else own[end] - own[start])
+                self.problem.room(
+                    choices[choice] if own is not None else 0,
+                    size,
+                    None if own is None else own[end] - own[start],
+                )
                 for size, (start, end, choice) in zip(sizes, pieces, strict=True)
-            ]  # fmt: skip
+            ]
             i = int(np.argmin(room))
             if room[i] >= 1:
                 break

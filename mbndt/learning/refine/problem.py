@@ -157,10 +157,13 @@ class Problem:
     def take(self, rows: Indices, depth: int) -> Problem:
         """Return the problem of some of the rows, with another depth."""
         return replace(
-            self, bins=self.bins[:, rows], goal=self.goal.take(rows), depth=depth,
+            self,
+            bins=self.bins[:, rows],
+            goal=self.goal.take(rows),
+            depth=depth,
             counts=None if self.counts is None else self.counts[rows],
             own=None if self.own is None else self.own[rows],
-        )  # fmt: skip
+        )
 
     def room(self, tree: Tree, count: float, own: Floats | None) -> float:
         """Return whether rows that count so much, `own` [C] by class, are enough for a tree to
@@ -210,10 +213,12 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
         merged(problem, child, here) if len(here) else child
         for child, here in zip(tree.children, reached, strict=True)
     ]
-    alive = np.flatnonzero([
-        problem.room(child, *_counted(problem, here)) >= 1
-        for child, here in zip(every, reached, strict=True)
-    ])  # fmt: skip
+    alive = np.flatnonzero(
+        [
+            problem.room(child, *_counted(problem, here)) >= 1
+            for child, here in zip(every, reached, strict=True)
+        ]
+    )
     if not len(alive):
         return problem.goal.best(rows)
     children = [every[i] for i in alive.tolist()]

@@ -59,13 +59,17 @@ def refine(
     noise = None if view is None else rows.noise(view)
     classes = rows.class_counts()
     problem = Problem(
-        bins, tuple(axis.size for axis in axes), rows.goal(smooth),
-        settings.price(rows.count, noise, rows.imbalance()), settings.branching,
+        bins,
+        tuple(axis.size for axis in axes),
+        rows.goal(smooth),
+        settings.price(rows.count, noise, rows.imbalance()),
+        settings.branching,
         max([settings.depth, *(rules.depth for rules in starts if exact)]),
-        settings.fewest(rows.count), rows.weights,
+        settings.fewest(rows.count),
+        rows.weights,
         None if classes is None else outcome * rows.weights[:, None],
         () if classes is None else tuple(map(settings.least, classes.tolist())),
-    )  # fmt: skip
+    )
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
     trees = trees or [problem.goal.best(problem.rows)]
@@ -147,8 +151,13 @@ def refine_rules(
     weights = unit_weights(table.rows, weights)
     if not weights.any():
         raise DataError(f"{table.source}: no rows to refine over")
-    rows = Rows(rules.features, typed_columns(table, rules.features), outcome, weights,
-                settings.class_weight == "balanced").take(np.flatnonzero(weights > 0))  # fmt: skip
+    rows = Rows(
+        rules.features,
+        typed_columns(table, rules.features),
+        outcome,
+        weights,
+        settings.class_weight == "balanced",
+    ).take(np.flatnonzero(weights > 0))
     found = refine(rows, [rules], replace(settings, greedy=0), exact=True)
     provenance = {
         **rules.provenance,

@@ -227,9 +227,14 @@ def _leaf_cuts(
 
 
 def _with_missing(
-    problem: Problem, goal: Numbers, sums: BinSums, axis: int,
-    pieces: list[tuple[int, int, int]], choices: list[Tree], subtrees: int,
-) -> Tree:  # fmt: skip
+    problem: Problem,
+    goal: Numbers,
+    sums: BinSums,
+    axis: int,
+    pieces: list[tuple[int, int, int]],
+    choices: list[Tree],
+    subtrees: int,
+) -> Tree:
     """Return the cut of pieces (start, end, choice) with the missing rows where they cost least."""
     moments = sums.missing[: goal.MOMENTS, axis]
     if not pieces:

@@ -42,10 +42,14 @@ def totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> F
     """
     at_once = max(1, CELLS // (chunks + 1) ** 2)
     found = [
-        np.array([r[:, -1] for r in segment(costs(np.arange(low, min(low + at_once, axes))),
-                                            most, penalty)])
+        np.array(
+            [
+                r[:, -1]
+                for r in segment(costs(np.arange(low, min(low + at_once, axes))), most, penalty)
+            ]
+        )
         for low in range(0, axes, at_once)
-    ]  # fmt: skip
+    ]
     return np.concatenate(found, axis=1)
 
 

@@ -35,17 +35,43 @@ from mbndt.rules import (
 )
 from mbndt.tables.table import Table
 
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion",
-         "-Wfloat-equal", "-Werror"]  # fmt: skip
+FLAGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Wfloat-equal",
+    "-Werror",
+]
 COMMANDS = {
     "c": [["gcc", "-std=c99", "-Wmissing-prototypes"], ["clang", "-std=c99"]],
     "cpp": [["g++", "-std=c++11"], ["clang++", "-std=c++11"]],
 }
 FIXED = ["int32", "int16", "int8"]
 TEXTS = [
-    "caf\u00e9s", "\u00e99", "\x01" + "1", "??/", "??=", "a\nb", '"', "\\", "\\n", "*/", "/*", "//",
-    "\U0001f600", "%s", "\u202e", "int", "INT", " ", "?" * 9, "x" * 5000, "\u00e9" * 600 + "f",
-]  # fmt: skip
+    "caf\u00e9s",
+    "\u00e99",
+    "\x01" + "1",
+    "??/",
+    "??=",
+    "a\nb",
+    '"',
+    "\\",
+    "\\n",
+    "*/",
+    "/*",
+    "//",
+    "\U0001f600",
+    "%s",
+    "\u202e",
+    "int",
+    "INT",
+    " ",
+    "?" * 9,
+    "x" * 5000,
+    "\u00e9" * 600 + "f",
+]
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
 
@@ -217,12 +243,24 @@ def test_blocks_stay_within_what_c99_grants():
 
 
 def test_codes_of_categories_and_booleans_mean_what_the_interface_says(example, tmp_path):
-    rules = replace(example, root=SetSplit(
-        "AVPU", (Group(("alert",), 0), Group(("pain", "voice"), 1)), 3,
-        (*(Leaf(i, (1.0, 0.0, 0.0)) for i in range(3)),
-         SetSplit("on oxygen", (Group((False,), 0), Group((True,), 1)), 2,
-                  tuple(Leaf(i, (0.0, 1.0, 0.0)) for i in range(3, 6)))), 2,
-    ))  # fmt: skip
+    rules = replace(
+        example,
+        root=SetSplit(
+            "AVPU",
+            (Group(("alert",), 0), Group(("pain", "voice"), 1)),
+            3,
+            (
+                *(Leaf(i, (1.0, 0.0, 0.0)) for i in range(3)),
+                SetSplit(
+                    "on oxygen",
+                    (Group((False,), 0), Group((True,), 1)),
+                    2,
+                    tuple(Leaf(i, (0.0, 1.0, 0.0)) for i in range(3, 6)),
+                ),
+            ),
+            2,
+        ),
+    )
     codes = [-1, -2, 0, 1, 2, 3, 4, 99, 32767, -32768]
     code = "early_warning_input x = {0, 0.0, 1, 0};\n" + "".join(
         f'x.avpu = {code}; printf("%d\\n", early_warning_leaf(&x));\n' for code in codes
@@ -293,8 +331,11 @@ def test_headers_together_compile_without_a_warning_in_both_languages(
     assume(headers)  # without one there is nothing to compile, of which compilers warn
     texts = [header.text for header in headers]
     folder = tmp_path_factory.mktemp("hostile")
-    some = "".join(f"int f{i}(const {h.name}_input *x);\nint f{i}(const {h.name}_input *x)"
-                   f"{{ return {h.name}_leaf(x); }}\n" for i, h in enumerate(headers))  # fmt: skip
+    some = "".join(
+        f"int f{i}(const {h.name}_input *x);\nint f{i}(const {h.name}_input *x)"
+        f"{{ return {h.name}_leaf(x); }}\n"
+        for i, h in enumerate(headers)
+    )
     assert build(folder, texts) == ""
     assert build(folder, texts, some, "cpp") == ""
 
@@ -358,8 +399,10 @@ def test_single_precision_constants_are_an_error_where_thresholds_are_doubles(ex
 
 def test_two_models_of_one_name_go_into_one_program_under_names_of_their_own(example, tmp_path):
     other = replace(example, root=example.root.children[0], features=example.features)
-    headers = [emit(rules, "c", name=name).text for rules, name in
-               ((example, "First one"), (other, "second"))]  # fmt: skip
+    headers = [
+        emit(rules, "c", name=name).text
+        for rules, name in ((example, "First one"), (other, "second"))
+    ]
     code = "int main(void) { return (sizeof(first_one_input) + sizeof(second_input)) == 0U; }"
     assert build(tmp_path, headers, code) == ""
     with pytest.raises(OptionError, match="--name"):
@@ -402,8 +445,14 @@ def test_a_float_literal_is_the_shortest_that_reads_back(x):
 
 
 @settings(max_examples=4)
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=80,
-                max_size=80, unique_by=lambda x: x + 0.0))  # fmt: skip
+@given(
+    st.lists(
+        st.floats(width=32, allow_nan=False, allow_infinity=False),
+        min_size=80,
+        max_size=80,
+        unique_by=lambda x: x + 0.0,
+    )
+)
 def test_the_compiler_reads_float_literals_as_they_are_meant(xs):
     rules = one_split(sorted(xs))
     found = leaves_in_c(rules, {"x": sorted(xs)}, number="float")
@@ -465,8 +514,9 @@ def test_intervals_that_no_number_reaches_are_dropped_and_said_so(number, cuts, 
 def test_whole_numbers_reach_no_interval_between_two_fractions():
     artifact = emit(one_split([2.2, 2.7, 10**19], FeatureType.INTEGER), "c")
     assert [note.split(" from ")[1][:14] for note in artifact.notes] == [
-        "2.2 to below 2", "10000000000000",
-    ]  # fmt: skip
+        "2.2 to below 2",
+        "10000000000000",
+    ]
 
 
 def test_a_scale_is_chosen_from_the_thresholds_and_stands_in_the_header():
@@ -491,10 +541,12 @@ def test_a_scale_is_chosen_from_the_thresholds_and_stands_in_the_header():
         ({"number": "int8", "scale": ["a=b=1", "a=b=2"]}, "'a=b' stands twice"),
         ({"number": "int8", "scale": ["flag=1"]}, "'flag' is not a number feature"),
         ({"number": "int8", "scale": ["a=c=1"]}, "did you mean 'a=b'"),
-        *(({"number": "int8", "scale": [f"a=b={k}"]}, "expected a whole number from 1")
-          for k in ("0", "-1", "1.5", "", "\u0663", "2147483648", "1_0")),
+        *(
+            ({"number": "int8", "scale": [f"a=b={k}"]}, "expected a whole number from 1")
+            for k in ("0", "-1", "1.5", "", "\u0663", "2147483648", "1_0")
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_option_is_named(options, said):
     features = (Feature("a=b", FeatureType.FLOAT64), Feature("flag", FeatureType.BOOLEAN))
     with pytest.raises(OptionError) as caught:

@@ -34,8 +34,15 @@ from mbndt.rules import (
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
 
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion",
-            "-Wmissing-prototypes", "-Werror"]  # fmt: skip
+WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wdouble-promotion",
+    "-Wmissing-prototypes",
+    "-Werror",
+]
 COMMANDS = [(name, command) for name, commands in CORES.items() for command in commands]
 CROSS = pytest.mark.parametrize(
     "name, command", COMMANDS, ids=[f"{name} {command[0]}" for name, command in COMMANDS]
@@ -62,16 +69,25 @@ def small_rules():
         return NumericSplit(name, parts, missing, leaves(len(parts) + (missing > len(cuts))))
 
     root = NumericSplit(
-        "x", tuple(Interval(t, i) for i, t in enumerate([-9.5, -0.25, 0.0, 1.25, 7.0, None])), 5,
-        (split("n", 0, -3, 4), split("n", 2, -3, 4), split("n", 3, -3, 4), split("f", 1, 0.5),
-         SetSplit("flag", (Group((False,), 0), Group((True,), 1)), 1, leaves(2)),
-         SetSplit("kind", (Group(("a", "c"), 0), Group(("d",), 1)), 2, leaves(3), 0)),
-    )  # fmt: skip
+        "x",
+        tuple(Interval(t, i) for i, t in enumerate([-9.5, -0.25, 0.0, 1.25, 7.0, None])),
+        5,
+        (
+            split("n", 0, -3, 4),
+            split("n", 2, -3, 4),
+            split("n", 3, -3, 4),
+            split("f", 1, 0.5),
+            SetSplit("flag", (Group((False,), 0), Group((True,), 1)), 1, leaves(2)),
+            SetSplit("kind", (Group(("a", "c"), 0), Group(("d",), 1)), 2, leaves(3), 0),
+        ),
+    )
     features = (
-        Feature("flag", FeatureType.BOOLEAN), Feature("x", FeatureType.FLOAT64),
+        Feature("flag", FeatureType.BOOLEAN),
+        Feature("x", FeatureType.FLOAT64),
         Feature("kind", FeatureType.CATEGORY, ("a", "b", "c", "d")),
-        Feature("n", FeatureType.INTEGER), Feature("f", FeatureType.FLOAT32),
-    )  # fmt: skip
+        Feature("n", FeatureType.INTEGER),
+        Feature("f", FeatureType.FLOAT32),
+    )
     return Rules("small", Target("y", TargetType.STRING, ("no", "yes")), features, root)
 
 
@@ -80,8 +96,9 @@ def numbers(leaf_count=20):
     parts = tuple(Interval(float(i), i - 1) for i in range(1, leaf_count))
     leaves = tuple(Leaf(i, i / 8 - 1) for i in range(leaf_count))
     root = NumericSplit("x", (*parts, Interval(None, leaf_count - 1)), 0, leaves)
-    return Rules("numbers", Target("y", TargetType.FLOAT64),
-                 (Feature("x", FeatureType.FLOAT64),), root)  # fmt: skip
+    return Rules(
+        "numbers", Target("y", TargetType.FLOAT64), (Feature("x", FeatureType.FLOAT64),), root
+    )
 
 
 def kinds_of(rules):
@@ -318,17 +335,26 @@ def test_an_emulated_cortex_m0_answers_as_the_interpreter(command, number, tmp_p
     # zig brings soft floats itself, unless it is to bring nothing.
     end = ["-nostdlib", "-lgcc"] if "gcc" in command[0] else []
     subprocess.run([*build, *end, "-o", "program.elf"], cwd=tmp_path, check=True)
-    run = ["qemu-system-arm", "-M", "microbit", "-nographic", "-semihosting-config",
-           "enable=on,target=native", "-kernel", "program.elf"]  # fmt: skip
+    run = [
+        "qemu-system-arm",
+        "-M",
+        "microbit",
+        "-nographic",
+        "-semihosting-config",
+        "enable=on,target=native",
+        "-kernel",
+        "program.elf",
+    ]
     said = subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, timeout=60)
     compare(tool, table, rules, (said.stdout + said.stderr).decode().split())
 
 
 @pytest.mark.skipif(
-    not shutil.which("simavr") or not shutil.which("avr-gcc")
+    not shutil.which("simavr")
+    or not shutil.which("avr-gcc")
     or not Path("/usr/lib/avr/include/avr/io.h").exists(),
     reason="needs simavr, avr-gcc and avr-libc",
-)  # fmt: skip
+)
 @pytest.mark.parametrize("number", [number for number in NUMBERS if number != "double"])
 def test_an_emulated_avr_answers_as_the_interpreter(number, tmp_path):
     rules, tool = small_rules(), emitter("c", number=number)

@@ -23,8 +23,11 @@ def comparisons_in(text, function):
     asked, most = {}, 0  # how many are asked on the way here, by level of blocks
     for line in body[1].splitlines():
         level = (len(line) - len(line.lstrip())) // 4
-        asked = {k: count for k, count in asked.items() if k < level or (line.strip()[:1] == "}"
-                 and k == level)}  # fmt: skip
+        asked = {
+            k: count
+            for k, count in asked.items()
+            if k < level or (line.strip()[:1] == "}" and k == level)
+        }
         if test := re.search(r"if \((.*)\) {", line):
             double = any(word in test[1] for word in ("&&", "||", "_below("))
             asked[level] = asked.get(level, 0) + 1 + double

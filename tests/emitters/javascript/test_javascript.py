@@ -65,8 +65,10 @@ def test_it_names_features_and_classes_and_answers(example, tmp_path):
     )
     assert found == [
         ["respiratory rate", "lactate", "on oxygen", "AVPU"],
-        ["home", "ward", "intensive care"], "intensive care", [0, 0, 1],
-    ]  # fmt: skip
+        ["home", "ward", "intensive care"],
+        "intensive care",
+        [0, 0, 1],
+    ]
 
 
 @needs_node

@@ -62,8 +62,9 @@ def with_root(root, *features: Feature, target: Target = LABELS) -> Rules:
 
 def past_float() -> Rules:
     """A regression with a value that no float holds."""
-    node = NumericSplit("x", (Interval(0.0, 0), Interval(None, 1)), 1,
-                        (Leaf(0, 0.1), Leaf(1, -1e300)))  # fmt: skip
+    node = NumericSplit(
+        "x", (Interval(0.0, 0), Interval(None, 1)), 1, (Leaf(0, 0.1), Leaf(1, -1e300))
+    )
     target = Target("y", TargetType.FLOAT64)
     return with_root(node, Feature("x", FeatureType.FLOAT64), target=target)
 
@@ -190,8 +191,9 @@ def test_a_single_leaf_answers_every_row(rows, options):
 )
 def test_labels_keep_their_type(kind, classes, dtype):
     classes = tuple(label or "no" for label in classes) if kind == "string" else classes
-    node = NumericSplit("x", (Interval(0.0, 0), Interval(None, 1)), 1,
-                        (Leaf(0, (0.5, 0.5)), Leaf(1, (0.0, 1.0))))  # fmt: skip
+    node = NumericSplit(
+        "x", (Interval(0.0, 0), Interval(None, 1)), 1, (Leaf(0, (0.5, 0.5)), Leaf(1, (0.0, 1.0)))
+    )
     rules = with_root(node, Feature("x", FeatureType.FLOAT64), target=Target("y", kind, classes))
     session = session_of(rules)
     assert [entry.name for entry in session.get_outputs()] == ["label", "probabilities", "leaf"]
@@ -255,16 +257,22 @@ def test_versions_are_the_lowest_that_carry_the_operators(rules, options, opset,
 
 
 def test_the_same_rules_give_the_same_bytes_in_every_process(example):
-    code = ("import sys, hashlib; from mbndt.rules import Rules; "
-            "rules = Rules.from_json(sys.stdin.read()); "
-            "print(hashlib.sha256(rules.compile('onnx')).hexdigest())")  # fmt: skip
+    code = (
+        "import sys, hashlib; from mbndt.rules import Rules; "
+        "rules = Rules.from_json(sys.stdin.read()); "
+        "print(hashlib.sha256(rules.compile('onnx')).hexdigest())"
+    )
     found = {
         subprocess.run(
-            [sys.executable, "-c", code], input=example.to_json(), text=True, check=True,
-            capture_output=True, env={"PYTHONHASHSEED": seed},
+            [sys.executable, "-c", code],
+            input=example.to_json(),
+            text=True,
+            check=True,
+            capture_output=True,
+            env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert len(found) == 1
 
 
@@ -288,15 +296,19 @@ def test_the_model_says_where_it_comes_from(example):
 
 
 def test_importing_the_target_loads_neither_onnx_nor_numpy_nor_the_engine():
-    code = ("import sys, mbndt.emitters.onnx.emit; "
-            "sys.exit(bool({'numpy', 'onnx', 'onnxruntime'} & set(sys.modules)))")  # fmt: skip
+    code = (
+        "import sys, mbndt.emitters.onnx.emit; "
+        "sys.exit(bool({'numpy', 'onnx', 'onnxruntime'} & set(sys.modules)))"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_to_compile_loads_neither_tables_nor_the_engine(example):
-    code = ("import sys; from mbndt.rules import Rules; "
-            "Rules.from_json(sys.stdin.read()).compile('onnx'); "
-            "sys.exit(bool({'mbndt.tables.table', 'onnxruntime'} & set(sys.modules)))")  # fmt: skip
+    code = (
+        "import sys; from mbndt.rules import Rules; "
+        "Rules.from_json(sys.stdin.read()).compile('onnx'); "
+        "sys.exit(bool({'mbndt.tables.table', 'onnxruntime'} & set(sys.modules)))"
+    )
     subprocess.run([sys.executable, "-c", code], input=example.to_json(), text=True, check=True)
 
 
@@ -305,16 +317,25 @@ def test_to_compile_loads_neither_tables_nor_the_engine(example):
 
 def test_run_takes_texts_of_a_csv_and_unused_columns_may_be_lacking(example):
     table = parse_csv("AVPU,lactate,respiratory rate\nNA,,8\nalert,2.5,22\n,inf,\n")
-    features = (*example.features, Feature("unused", FeatureType.CATEGORY, ("a",)),
-                Feature("other", FeatureType.INTEGER))  # fmt: skip
-    root = NumericSplit("lactate", (Interval(2.15, 0), Interval(None, 1)), 1,
-                        (Leaf(0, (1.0, 0.0, 0.0)), Leaf(1, (0.0, 1.0, 0.0))))  # fmt: skip
+    features = (
+        *example.features,
+        Feature("unused", FeatureType.CATEGORY, ("a",)),
+        Feature("other", FeatureType.INTEGER),
+    )
+    root = NumericSplit(
+        "lactate",
+        (Interval(2.15, 0), Interval(None, 1)),
+        1,
+        (Leaf(0, (1.0, 0.0, 0.0)), Leaf(1, (0.0, 1.0, 0.0))),
+    )
     rules = Rules("x", example.target, features, root)
     for options in (COLUMNS, COLUMNS_FLOAT):
         tool = emitter("onnx", **options)
         assert tool.run(tool.emit(rules), table).leaf.tolist() == [1, 1, 1]
-        rows = [dict(zip(table.columns, row, strict=True))
-                for row in zip(*table.columns.values(), strict=True)]  # fmt: skip
+        rows = [
+            dict(zip(table.columns, row, strict=True))
+            for row in zip(*table.columns.values(), strict=True)
+        ]
         assert len(rows) == 3
         used = table.without(["AVPU", "respiratory rate"])
         assert tool.run(tool.emit(rules), used).leaf.tolist() == predict(rules, table).leaf.tolist()

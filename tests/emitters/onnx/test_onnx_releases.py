@@ -67,9 +67,21 @@ def old_python(tmp_path_factory) -> str:
     venv.create(folder, symlinks=os.name != "nt")
     python = str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     # By this environment's pip; to run a model takes NumPy alone of all that a release depends on.
-    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps",
-               "--no-compile", "--only-binary=:all:", "--retries=1", "numpy<2",
-               f"onnxruntime=={release}"]  # fmt: skip
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--only-binary=:all:",
+        "--retries=1",
+        "numpy<2",
+        f"onnxruntime=={release}",
+    ]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         said = (done.stderr.strip() or "no reason given").splitlines()[-1]
@@ -111,9 +123,11 @@ def packed(tool: Onnx, artifact: Artifact, table: Table) -> dict:
 
 def replay(python: str, cases: list[dict]) -> dict:
     done = subprocess.run(
-        [python, "-I", "-c", REPLAY], input=json.dumps({"batches": BATCHES, "cases": cases}),
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [python, "-I", "-c", REPLAY],
+        input=json.dumps({"batches": BATCHES, "cases": cases}),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)
 

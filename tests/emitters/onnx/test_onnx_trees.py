@@ -49,8 +49,16 @@ LARGEST32 = 3.4028234663852886e38
 @pytest.mark.parametrize("size", [1, 2, 30, 127, 1000, 4096])
 @pytest.mark.parametrize("copies", [1, 200])
 def test_doubles_are_compared_as_doubles_in_every_batch_size(size, copies):
-    cuts = [-1.7976931348623157e308, -0.1, -5e-324, 5e-324, 0.1, 17.44188601917004, 1e300,
-            1.7976931348623157e308]  # fmt: skip
+    cuts = [
+        -1.7976931348623157e308,
+        -0.1,
+        -5e-324,
+        5e-324,
+        0.1,
+        17.44188601917004,
+        1e300,
+        1.7976931348623157e308,
+    ]
     if copies > 1:
         cuts = [0.1 + i * 2.0**-50 for i in range(copies)]
     rules = split_of(FeatureType.FLOAT64, cuts)
@@ -110,8 +118,9 @@ def test_an_interval_without_a_float_is_left_out_with_a_note():
     rules = split_of(FeatureType.FLOAT64, [0.1, 0.100000000001, 5.0])
     artifact = emit(rules, "onnx", number="float")
     (note,) = artifact.notes
-    assert note == ("'x': the interval from 0.1 to below 0.100000000001 is left out,"
-                    " as no float lies in it")  # fmt: skip
+    assert note == (
+        "'x': the interval from 0.1 to below 0.100000000001 is left out, as no float lies in it"
+    )
     assert note in onnx.load_from_string(artifact.content).doc_string
     assert emit(rules, "onnx").notes == ()
     whole = split_of(FeatureType.INTEGER, [2**60 + 1, 2**60 + 2, 2**60 + 1000])
@@ -282,8 +291,9 @@ def test_no_node_of_a_tree_has_two_parents(rules):
     for tree in tree_attributes(model_of(rules, prefix="out ")):
         found = Counter(
             (tree["nodes_treeids"][i], tree[side][i])
-            for i, mode in enumerate(tree["nodes_modes"]) if mode != b"LEAF"
+            for i, mode in enumerate(tree["nodes_modes"])
+            if mode != b"LEAF"
             for side in ("nodes_truenodeids", "nodes_falsenodeids")
-        )  # fmt: skip
+        )
         nodes = zip(tree["nodes_treeids"], tree["nodes_nodeids"], strict=True)
         assert found == Counter((tree, node) for tree, node in nodes if node)

@@ -33,8 +33,9 @@ from mbndt.rules import (
 from mbndt.tables.csv_files import parse_csv
 from mbndt.tables.table import Table
 
-slowly = settings(max_examples=20, deadline=None, phases=[Phase.generate],
-                  suppress_health_check=list(HealthCheck))  # fmt: skip
+slowly = settings(
+    max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
 def assert_followed(rules: Rules, rows: int = 200, **more: object) -> None:
@@ -76,22 +77,29 @@ def test_the_example_and_the_mixed_rules_can_be_followed_with_statements_and_wit
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 40])
 def test_any_number_of_classes_is_read_back_from_its_tables(count):
     classes = tuple(f"class {i}" for i in range(count))
-    values = tuple(tuple((1 + i * k) / sum(1 + i * j for j in range(count)) for k in range(count))
-                   for i in range(2))  # fmt: skip
-    split = NumericSplit("x", (Interval(0.5, 1), Interval(None, 0)), 1,
-                         (Leaf(0, values[0]), Leaf(1, values[1])))  # fmt: skip
-    rules = Rules("r", Target("y", TargetType.STRING, classes),
-                  (Feature("x", FeatureType.FLOAT64),), split)  # fmt: skip
+    values = tuple(
+        tuple((1 + i * k) / sum(1 + i * j for j in range(count)) for k in range(count))
+        for i in range(2)
+    )
+    split = NumericSplit(
+        "x", (Interval(0.5, 1), Interval(None, 0)), 1, (Leaf(0, values[0]), Leaf(1, values[1]))
+    )
+    rules = Rules(
+        "r", Target("y", TargetType.STRING, classes), (Feature("x", FeatureType.FLOAT64),), split
+    )
     assert_followed(rules)
     heads = re.findall(r"Probability of “(class \d+)”", sheet_text(rules))
     assert tuple(heads) == classes
 
 
-@pytest.mark.parametrize("words", [
-    ("missing", "not listed", "below 9", "go to step 2", "yes", "yes (true)", "9 to 20"),
-    ("R0: “a”", "a” or “b", "a”, or “b", "”", "any number", "\\u{41}", ", or missing", "“"),
-    ("a", "a ", " a", "A", "é", "e\u0301", "a\u200b", "a  b", "a b", "a\u00a0b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("missing", "not listed", "below 9", "go to step 2", "yes", "yes (true)", "9 to 20"),
+        ("R0: “a”", "a” or “b", "a”, or “b", "”", "any number", "\\u{41}", ", or missing", "“"),
+        ("a", "a ", " a", "A", "é", "e\u0301", "a\u200b", "a  b", "a b", "a\u00a0b"),
+    ],
+)
 def test_categories_that_look_like_the_sheets_words_stay_categories(words):
     groups = tuple(Group((word,), i) for i, word in enumerate(words[:-1]))
     leaves = tuple(Leaf(i, float(i)) for i in range(len(words) + 1))
@@ -106,10 +114,15 @@ def test_categories_that_look_like_the_sheets_words_stay_categories(words):
 def test_the_reader_knows_only_the_paper(example):
     rules = example
     artifact = emit(rules, "protocol", format="md")
-    changed = dataclasses.replace(artifact, rules=single_leaf(), content=artifact.text.replace(
-        "2.15", "3"))  # fmt: skip
-    rows = {"respiratory rate": [22, 22], "lactate": [2.5, 3.0], "on oxygen": [None] * 2,
-            "AVPU": [None] * 2}  # fmt: skip
+    changed = dataclasses.replace(
+        artifact, rules=single_leaf(), content=artifact.text.replace("2.15", "3")
+    )
+    rows = {
+        "respiratory rate": [22, 22],
+        "lactate": [2.5, 3.0],
+        "on oxygen": [None] * 2,
+        "AVPU": [None] * 2,
+    }
     tool = emitter("protocol", format="md")
     assert tool.run(artifact, Table.of(rows)).leaf.tolist() == [2, 2]
     assert tool.run(changed, Table.of(rows)).leaf.tolist() == [1, 2]
@@ -131,14 +144,20 @@ def follow_all_rates(text: str) -> None:
         sheet.leaf({"respiratory rate": rate, "lactate": 0.0})
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("| 9 to 20 |", "| 9 to 21 |"),                     # 21 fits two rows
-    ("| 9 to 20 |", "| 10 to 20 |"),                    # 9 fits none
-    ("| 9 to 20 |", "| about 9 to 20 |"),
-    ("| 9 to 20 | R0: “home”", "| 9 to 20 | R0: “ward”"),
-    ("| 21 to 24, or missing | go to step 4", "| 21 to 24, or missing | go to step 1"),
-    ("| below 2.15, or missing |", "| 0 to 2, or missing |"),  # only whole numbers end like this
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("| 9 to 20 |", "| 9 to 21 |"),  # 21 fits two rows
+        ("| 9 to 20 |", "| 10 to 20 |"),  # 9 fits none
+        ("| 9 to 20 |", "| about 9 to 20 |"),
+        ("| 9 to 20 | R0: “home”", "| 9 to 20 | R0: “ward”"),
+        ("| 21 to 24, or missing | go to step 4", "| 21 to 24, or missing | go to step 1"),
+        (
+            "| below 2.15, or missing |",
+            "| 0 to 2, or missing |",
+        ),  # only whole numbers end like this
+    ],
+)
 def test_the_reader_refuses_a_sheet_with_a_gap_an_overlap_or_a_loop(example, before, after):
     text = sheet_text(example)
     assert before in text

@@ -71,10 +71,12 @@ def on_machine(folder: Path, fonts: str, subset: str, *rules: Rules) -> list:
         f"{FONTS[fonts]}<cachedir>{folder}/cache</cachedir></fontconfig>"
     )
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, subset], text=True, capture_output=True,
+        [sys.executable, "-c", CHILD, subset],
+        text=True,
+        capture_output=True,
         input=json.dumps([one.to_json() for one in rules]),
         env=os.environ | {"FONTCONFIG_FILE": str(config)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -111,10 +113,15 @@ def test_fonts_of_the_machine_are_cut_without_a_clock(tmp_path):
 # Signs that aren't there
 
 SCRIPTS = {
-    "住院": "fonts-noto-cjk", "回家": "fonts-noto-cjk", "한국어": "fonts-noto-cjk",
-    "ひらカタ": "fonts-noto-cjk", "กลับบ้าน": "fonts-noto-core", "हिन्दी": "fonts-noto-core",
-    "عربي": "fonts-noto-core", "😀": "fonts-noto-color-emoji",
-}  # fmt: skip
+    "住院": "fonts-noto-cjk",
+    "回家": "fonts-noto-cjk",
+    "한국어": "fonts-noto-cjk",
+    "ひらカタ": "fonts-noto-cjk",
+    "กลับบ้าน": "fonts-noto-core",
+    "हिन्दी": "fonts-noto-core",
+    "عربي": "fonts-noto-core",
+    "😀": "fonts-noto-color-emoji",
+}
 
 
 def test_what_no_font_has_is_refused_by_name_with_its_place_and_the_way_out(tmp_path):
@@ -135,8 +142,12 @@ def test_the_font_has_what_european_sheets_say(word):
 
 
 words = st.lists(st.sampled_from([*SCRIPTS, "é", "W" * 30, "☐", "𝔘", "עברית"]), max_size=3)
-slowly = settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate],
-                  suppress_health_check=list(HealthCheck))  # fmt: skip
+slowly = settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @slowly
@@ -209,15 +220,21 @@ def test_a_page_carries_the_signs_that_it_uses_and_few_more():
 
 
 def test_a_page_is_the_same_in_every_process():
-    code = ("import sys; from mbndt.emitters import emit; from mbndt.rules import Rules; "
-            "print(emit(Rules.from_json(sys.stdin.read()), 'protocol').text)")  # fmt: skip
+    code = (
+        "import sys; from mbndt.emitters import emit; from mbndt.rules import Rules; "
+        "print(emit(Rules.from_json(sys.stdin.read()), 'protocol').text)"
+    )
     found = {
         subprocess.run(
-            [sys.executable, "-c", code], input=kept("example").to_json(), text=True, check=True,
-            capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed},
+            [sys.executable, "-c", code],
+            input=kept("example").to_json(),
+            text=True,
+            check=True,
+            capture_output=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert {hashlib.sha256(text.encode()).hexdigest() for text in found} == {
         hashlib.sha256(f"{emit(kept('example'), 'protocol').text}\n".encode()).hexdigest()
     }

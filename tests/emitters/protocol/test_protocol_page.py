@@ -27,7 +27,7 @@ from mbndt.rules import (
     SetSplit,
     Target,
     TargetType,
-)  # fmt: skip
+)
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright to drive a browser")
 pypdf = pytest.importorskip("pypdf")
@@ -48,13 +48,24 @@ def kept(name):
 
 def hostile():
     """Return rules whose every text tries to run."""
-    name = Feature(f"a{ATTACK}", FeatureType.CATEGORY, (ATTACK, "__proto__", "</script>"),
-                   ATTACK, ATTACK, ATTACK)  # fmt: skip
+    name = Feature(
+        f"a{ATTACK}",
+        FeatureType.CATEGORY,
+        (ATTACK, "__proto__", "</script>"),
+        ATTACK,
+        ATTACK,
+        ATTACK,
+    )
     size = Feature("__proto__", FeatureType.FLOAT64, (), f"b{ATTACK}")
-    inner = NumericSplit("__proto__", (Interval(0.5, 0), Interval(None, 1)), 0,
-                         (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))))  # fmt: skip
-    root = SetSplit(name.name, (Group((ATTACK, "</script>"), 0),), 1, (inner, Leaf(2, (0.4, 0.6))),
-                    1)  # fmt: skip
+    inner = NumericSplit(
+        "__proto__",
+        (Interval(0.5, 0), Interval(None, 1)),
+        0,
+        (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))),
+    )
+    root = SetSplit(
+        name.name, (Group((ATTACK, "</script>"), 0),), 1, (inner, Leaf(2, (0.4, 0.6))), 1
+    )
     labels = Target(f"c{ATTACK}", TargetType.STRING, (f"no{ATTACK}", "yes"), ATTACK, ATTACK)
     return Rules(ATTACK, labels, (name, size), root, {ATTACK: ATTACK})
 
@@ -174,10 +185,14 @@ def assert_answers(page, rules, rows):
 
 
 TREES = {
-    "example": lambda: kept("example"), "mixed": lambda: kept("mixed"),
-    "breast mass": lambda: kept("breast_mass"), "chain of 50": lambda: chain(50),
-    "64 intervals": many_intervals, "regression": regression, "hostile": hostile,
-}  # fmt: skip
+    "example": lambda: kept("example"),
+    "mixed": lambda: kept("mixed"),
+    "breast mass": lambda: kept("breast_mass"),
+    "chain of 50": lambda: chain(50),
+    "64 intervals": many_intervals,
+    "regression": regression,
+    "hostile": hostile,
+}
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -199,9 +214,13 @@ def test_the_form_gives_the_interpreters_answers_for_all_that_can_be_drawn(view)
 
 def test_texts_that_try_to_run_are_shown_as_they_are(view):
     rules = hostile()
-    statements = {"title": ATTACK, "population": ATTACK, "exclusions": [ATTACK],
-                  "features": {rules.features[0].name: {"measured": ATTACK}},
-                  "outcomes": {"yes": {"action": ATTACK}}}  # fmt: skip
+    statements = {
+        "title": ATTACK,
+        "population": ATTACK,
+        "exclusions": [ATTACK],
+        "features": {rules.features[0].name: {"measured": ATTACK}},
+        "outcomes": {"yes": {"action": ATTACK}},
+    }
     page = view(rules, statements)
     choose(page, f"“{ATTACK}”")
     fill(page, "7")
@@ -244,8 +263,9 @@ def test_a_result_comes_with_what_to_do_and_why(view):
     assert page.locator("#reason").inner_text().split("\n") == [
         "What to do: Call the outreach team now (bleep 999)",
         "Of its training rows (95 %): 18 of 23, 78.3 % (58 to 90 %)",
-        "Steps: 1, 11", "Because: B 4 or more; E yes (true), or missing",
-    ]  # fmt: skip
+        "Steps: 1, 11",
+        "Because: B 4 or more; E yes (true), or missing",
+    ]
 
 
 def test_questions_come_in_the_order_of_the_steps_and_go_by_keyboard_alone(view):
@@ -260,8 +280,10 @@ def test_questions_come_in_the_order_of_the_steps_and_go_by_keyboard_alone(view)
     keys.press("Tab")
     keys.press("Tab")
     assert [text.split(",")[0] for text in legends.all_inner_texts()] == [
-        "Serum lactate", "Systolic pressure", "Age",
-    ]  # fmt: skip
+        "Serum lactate",
+        "Systolic pressure",
+        "Age",
+    ]
     keys.press("Tab")  # past the tick of systolic pressure
     page.get_by_role("textbox").last.focus()
     keys.press("Shift+Tab")
@@ -271,8 +293,9 @@ def test_questions_come_in_the_order_of_the_steps_and_go_by_keyboard_alone(view)
     # Another first answer asks for other things, and keeps the place.
     page.get_by_role("textbox").first.fill("5")
     assert [text.split(" (")[0] for text in legends.all_inner_texts()] == [
-        "Serum lactate, in mmol/L", "On oxygen",
-    ]  # fmt: skip
+        "Serum lactate, in mmol/L",
+        "On oxygen",
+    ]
     assert page.evaluate("document.activeElement.name") == "field-1"
 
 
@@ -321,12 +344,22 @@ def test_a_text_that_means_no_plausible_value_is_refused(view, feature, text, me
     assert box.get_attribute("aria-invalid") == "false"
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("2,15", "read as 2.15"), ("2.15", "read as 2.15"), ("+2,5", "read as 2.5"),
-    (",5", "read as 0.5"), ("5,", "read as 5"), ("0,234", "read as 0.234"),
-    ("1,2340", "read as 1.234, between 1 and 2"), ("1.234", "read as 1.234, between 1 and 2"),
-    ("0.1000000000000000055", "read as 0.1"), ("1,5e1", "read as 15"), ("020", "read as 20"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2,15", "read as 2.15"),
+        ("2.15", "read as 2.15"),
+        ("+2,5", "read as 2.5"),
+        (",5", "read as 0.5"),
+        ("5,", "read as 5"),
+        ("0,234", "read as 0.234"),
+        ("1,2340", "read as 1.234, between 1 and 2"),
+        ("1.234", "read as 1.234, between 1 and 2"),
+        ("0.1000000000000000055", "read as 0.1"),
+        ("1,5e1", "read as 15"),
+        ("020", "read as 20"),
+    ],
+)
 def test_a_decimal_comma_is_read_and_what_was_understood_is_shown(view, text, said):
     page = view(kept("mixed"), MIXED_SHEET)
     field = asked(page)
@@ -373,8 +406,10 @@ ODD = st.text(st.sampled_from("0123456789.,.,-+−eE '’·٫٬،１१٣०\u00
 PARTS = st.lists(DIGITS | st.sampled_from(["000", "500", "234"]), min_size=1, max_size=3)
 MARKED = st.builds(
     lambda sign, parts, mark: sign + mark.join(parts),
-    st.sampled_from(["", "-", "+", "−"]), PARTS, st.sampled_from(",."),
-)  # fmt: skip
+    st.sampled_from(["", "-", "+", "−"]),
+    PARTS,
+    st.sampled_from(",."),
+)
 
 
 def test_an_odd_number_is_read_rightly_or_refused_and_never_as_another(view):
@@ -435,14 +470,24 @@ def test_the_way_lights_up_step_by_step(view):
     assert marked(page) == {"row-1-1", "way-1-1", "row-8-1", "way-8-1", "step-9"}
     asked(page).get_by_role("textbox").fill("60")
     assert marked(page) == {
-        "row-1-1", "way-1-1", "row-8-1", "way-8-1", "row-9-1", "way-9-1", "result-11", "end-11",
-    }  # fmt: skip
+        "row-1-1",
+        "way-1-1",
+        "row-8-1",
+        "way-8-1",
+        "row-9-1",
+        "way-9-1",
+        "result-11",
+        "end-11",
+    }
 
 
 # How it looks
 
-SHOWN = {"breast mass": ("breast_mass", None), "mixed": ("mixed", MIXED_SHEET),
-         "example": ("example", None)}  # fmt: skip
+SHOWN = {
+    "breast mass": ("breast_mass", None),
+    "mixed": ("mixed", MIXED_SHEET),
+    "example": ("example", None),
+}
 sheets = pytest.mark.parametrize("name, sheet", SHOWN.values(), ids=SHOWN)
 
 
@@ -466,9 +511,13 @@ def test_it_prints_on_one_page_without_the_form(view, name, sheet, paper):
 
 @pytest.mark.parametrize(
     "name, sheet, width, scheme",
-    [("mixed", MIXED_SHEET, 1200, "light"), ("example", None, 390, "light"),
-     ("example", None, 1200, "dark"), ("mixed", MIXED_SHEET, 390, "dark")],
-)  # fmt: skip
+    [
+        ("mixed", MIXED_SHEET, 1200, "light"),
+        ("example", None, 390, "light"),
+        ("example", None, 1200, "dark"),
+        ("mixed", MIXED_SHEET, 390, "dark"),
+    ],
+)
 def test_it_is_accessible_in_light_and_dark_empty_refused_and_answered(
     view, name, sheet, width, scheme
 ):

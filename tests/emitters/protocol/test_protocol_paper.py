@@ -23,8 +23,9 @@ from mbndt.interpreter import leaf_ids
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules
 
 # A sheet takes so long to make that to shrink a failure would take minutes.
-slowly = settings(max_examples=20, deadline=None, phases=[Phase.generate],
-                  suppress_health_check=list(HealthCheck))  # fmt: skip
+slowly = settings(
+    max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 N = r"(-?\d[\d.]*(?:e[+-]\d+)?)"
 
 
@@ -194,8 +195,10 @@ def test_a_reason_names_whole_numbers_and_zero_as_the_step_does():
     root = NumericSplit("x", (Interval(-0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, NO)))
     paper = paper_of(Rules("r", LABELS, (x, n), root))
     assert [row["Because"] for row in paper.results.values()] == [
-        "B below 9, or missing", "A below 0, or missing; B 9 or more", "A 0 or more"
-    ]  # fmt: skip
+        "B below 9, or missing",
+        "A below 0, or missing; B 9 or more",
+        "A 0 or more",
+    ]
 
 
 def test_what_only_missing_values_lead_to_has_them_as_its_reason():
@@ -205,10 +208,15 @@ def test_what_only_missing_values_lead_to_has_them_as_its_reason():
     assert [row["Because"] for row in paper.results.values()] == ["A any number", "A missing"]
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("| 9 to 20 |", "| 9 to 19 |"), ("| below 2.15, or missing |", "| below 2.15 |"),
-    ("go to step 3", "go to step 4"), ("| 2.15 or more |", "| above 2.15 |"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("| 9 to 20 |", "| 9 to 19 |"),
+        ("| below 2.15, or missing |", "| below 2.15 |"),
+        ("go to step 3", "go to step 4"),
+        ("| 2.15 or more |", "| above 2.15 |"),
+    ],
+)
 def test_this_reader_sees_a_sheet_that_was_changed(before, after):
     rules = Rules.from_json(EXAMPLE.read_bytes())
     text = emit(rules, "protocol", format="md").text

@@ -95,11 +95,14 @@ def test_the_same_rules_give_the_same_bytes_in_every_process():
     )
     found = {
         subprocess.run(
-            [sys.executable, "-c", code, DATA / "example.rules.json"], check=True, text=True,
-            capture_output=True, env={"PYTHONHASHSEED": seed, "TZ": zone},
+            [sys.executable, "-c", code, DATA / "example.rules.json"],
+            check=True,
+            text=True,
+            capture_output=True,
+            env={"PYTHONHASHSEED": seed, "TZ": zone},
         ).stdout
         for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
-    }  # fmt: skip
+    }
     assert len(found) == 1
     assert printed(kept("example")) != printed(kept("example"), sheet={"title": "another"})
 
@@ -130,8 +133,11 @@ def test_nothing_is_fetched_for_it(tmp_path):
     assert asked == []
 
 
-@pytest.mark.parametrize("rules", [chain(10), many_intervals(16), regression(), single_leaf()],
-                         ids=["chain", "16 intervals", "regression", "single leaf"])  # fmt: skip
+@pytest.mark.parametrize(
+    "rules",
+    [chain(10), many_intervals(16), regression(), single_leaf()],
+    ids=["chain", "16 intervals", "regression", "single leaf"],
+)
 def test_sheets_of_any_size_can_be_printed(rules):
     needs_weasyprint()
     text = "\n".join(page.extract_text() for page in opened(printed(rules)).pages)

@@ -30,8 +30,9 @@ from mbndt.rules import (
     TargetType,
 )
 
-slowly = settings(max_examples=20, deadline=None, phases=[Phase.generate],
-                  suppress_health_check=list(HealthCheck))  # fmt: skip
+slowly = settings(
+    max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 formats = pytest.mark.parametrize("kind", ["md", "html", "txt"])
 
 
@@ -39,8 +40,10 @@ def rows_below(text: str, heading: str) -> list[list[str]]:
     """Return the cells of the first Markdown table below a heading."""
     lines = text.split(f"\n## {heading}\n")[1].lstrip("\n").split("\n")
     table = lines[: next(i for i, line in enumerate(lines) if not line.startswith("|"))]
-    return [[cell.strip() for cell in line.split(" | ")] for line in
-            (line[2:].removesuffix("|") for line in table[2:])]  # fmt: skip
+    return [
+        [cell.strip() for cell in line.split(" | ")]
+        for line in (line[2:].removesuffix("|") for line in table[2:])
+    ]
 
 
 # Steps
@@ -81,20 +84,35 @@ def test_a_step_has_one_row_a_child_and_each_value_stands_in_one_row(rules):
         assert rows == sorted(len(split.children) for split in rules.splits)
 
 
-@pytest.mark.parametrize(("kind", "cuts", "said"), [
-    ("integer", (9, 21), ["below 9, or 21 or more", "9 to 20, or missing"]),
-    ("integer", (8.5, 9.5), ["below 9, or 10 or more", "9, or missing"]),
-    # No whole number is between the first two, so both sides join.
-    ("integer", (8.2, 8.7, 30), ["below 30", "30 or more, or missing"]),
-    ("integer", (-(2**63), 2**63), ["any number, or missing"]),
-    ("integer", (-1e300, 2**53 + 1, 1e300), ["9007199254740993 or more", "below 9007199254740993,"
-                                             " or missing"]),
-    ("float64", (2.15, 6.5), ["below 2.15, or 6.5 or more", "2.15 to below 6.5, or missing"]),
-    ("float64", (-0.0, 4.0, 1e-5), ["below 0, or 0.00001 to below 4", "0 to below 0.00001, or 4 or"
-                                    " more, or missing"]),
-    ("float64", (0.1 + 0.2, 1e300), ["below 0.30000000000000004, or 1e+300 or more",
-                                     "0.30000000000000004 to below 1e+300, or missing"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "cuts", "said"),
+    [
+        ("integer", (9, 21), ["below 9, or 21 or more", "9 to 20, or missing"]),
+        ("integer", (8.5, 9.5), ["below 9, or 10 or more", "9, or missing"]),
+        # No whole number is between the first two, so both sides join.
+        ("integer", (8.2, 8.7, 30), ["below 30", "30 or more, or missing"]),
+        ("integer", (-(2**63), 2**63), ["any number, or missing"]),
+        (
+            "integer",
+            (-1e300, 2**53 + 1, 1e300),
+            ["9007199254740993 or more", "below 9007199254740993, or missing"],
+        ),
+        ("float64", (2.15, 6.5), ["below 2.15, or 6.5 or more", "2.15 to below 6.5, or missing"]),
+        (
+            "float64",
+            (-0.0, 4.0, 1e-5),
+            ["below 0, or 0.00001 to below 4", "0 to below 0.00001, or 4 or more, or missing"],
+        ),
+        (
+            "float64",
+            (0.1 + 0.2, 1e300),
+            [
+                "below 0.30000000000000004, or 1e+300 or more",
+                "0.30000000000000004 to below 1e+300, or missing",
+            ],
+        ),
+    ],
+)
 def test_intervals_read_as_people_say_them_with_every_digit(kind, cuts, said):
     rules = two_way(Feature("x", FeatureType(kind)), *sorted(cuts))
     printed = [line.split(" | ")[0][2:] for line in step_lines(rules, 1)]
@@ -110,13 +128,17 @@ def test_a_step_asks_about_the_label_in_its_unit_and_names_its_input(example, ki
 
 
 def test_inputs_with_one_label_are_told_apart_by_name():
-    inputs = (Feature("a", FeatureType.FLOAT64, label="b"), Feature("b", FeatureType.FLOAT64),
-              Feature("c", FeatureType.FLOAT64, label="same"),
-              Feature("d", FeatureType.FLOAT64, label="same"))  # fmt: skip
+    inputs = (
+        Feature("a", FeatureType.FLOAT64, label="b"),
+        Feature("b", FeatureType.FLOAT64),
+        Feature("c", FeatureType.FLOAT64, label="same"),
+        Feature("d", FeatureType.FLOAT64, label="same"),
+    )
     node = Leaf(4, 4.0)
     for i in (3, 2, 1, 0):
-        node = NumericSplit(inputs[i].name, (Interval(0.0, 0), Interval(None, 1)), 0,
-                            (Leaf(i, float(i)), node))  # fmt: skip
+        node = NumericSplit(
+            inputs[i].name, (Interval(0.0, 0), Interval(None, 1)), 0, (Leaf(i, float(i)), node)
+        )
     rules = Rules("r", Target("y", TargetType.FLOAT64), inputs, node)
     assert re.findall(r"Step \d: (.)\?", sheet_text(rules)) == ["a", "b", "c", "d"]
     stated = {"features": {"a": {"label": "c"}}}
@@ -149,8 +171,13 @@ def test_results_say_hits_rows_rate_and_interval_with_the_steps_that_lead_there(
     assert rows["R5"][:3] == ["“intensive care”", "9 of 9, 100 % (70 to 100 %)", "1, 2"]
     assert rows["R2"][:3] == ["“ward”", "12 of 24, 50 % (31 to 69 %)", "1, 4"]
     assert [row[-1].strip() for row in rows.values()] == [
-        "", "", "tie: first class", "few rows", "few rows", "few rows",
-    ]  # fmt: skip
+        "",
+        "",
+        "tie: first class",
+        "few rows",
+        "few rows",
+        "few rows",
+    ]
     bare = rows_below(sheet_text(two_way(Feature("x", FeatureType.FLOAT64), 1.0)), "Results")
     assert [row[2] for row in bare] == ["NOT STATED", "NOT STATED"]
 
@@ -158,8 +185,9 @@ def test_results_say_hits_rows_rate_and_interval_with_the_steps_that_lead_there(
 @pytest.mark.parametrize(("size", "flagged"), [(19, True), (20, False)])
 def test_fewer_than_twenty_rows_are_flagged(size, flagged):
     leaf = Leaf(0, (1.0, 0.0), (size, 0))
-    assert ("few rows" in rows_below(sheet_text(Rules("r", LABELS, (), leaf)), "Results")[0][-1]) \
-        is flagged  # fmt: skip
+    assert (
+        "few rows" in rows_below(sheet_text(Rules("r", LABELS, (), leaf)), "Results")[0][-1]
+    ) is flagged
     leaf = Leaf(0, 1.5, n=size, mean=1.5, std=0.25)
     rules = Rules("r", Target("y", TargetType.FLOAT64), (), leaf)
     (row,) = rows_below(sheet_text(rules), "Results")
@@ -203,10 +231,16 @@ def test_probabilities_are_printed_in_percent_and_exactly_with_counts(example, k
     assert "Told right, held-out rows (95 %)" in text
 
 
-@pytest.mark.parametrize(("p", "said"), [
-    (0.0, "0 % (0)"), (1.0, "100 % (1)"), (1 / 3, "33.3 % (0.3333333333333333)"),
-    (1e-9, "below 0.1 % (0.000000001)"), (1 - 1e-9, "above 99.9 % (0.999999999)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [
+        (0.0, "0 % (0)"),
+        (1.0, "100 % (1)"),
+        (1 / 3, "33.3 % (0.3333333333333333)"),
+        (1e-9, "below 0.1 % (0.000000001)"),
+        (1 - 1e-9, "above 99.9 % (0.999999999)"),
+    ],
+)
 def test_a_rounded_percentage_never_turns_little_into_none(p, said):
     assert said in sheet_text(Rules("r", LABELS, (), Leaf(0, (p, 1.0 - p))))
 
@@ -214,8 +248,9 @@ def test_a_rounded_percentage_never_turns_little_into_none(p, said):
 def test_a_leaf_that_nothing_reaches_is_left_out_and_named():
     leaves = (Leaf(0, NO), Leaf(1, YES), Leaf(2, NO))
     parts = (Interval(8.2, 0), Interval(8.7, 1), Interval(None, 2))
-    rules = Rules("r", LABELS, (Feature("n", FeatureType.INTEGER),),
-                  NumericSplit("n", parts, 0, leaves))  # fmt: skip
+    rules = Rules(
+        "r", LABELS, (Feature("n", FeatureType.INTEGER),), NumericSplit("n", parts, 0, leaves)
+    )
     artifact = emit(rules, "protocol", format="md")
     assert artifact.notes == ("leaf 1 is on no path and not on the sheet",)
     assert "On no path, so left out: leaf 1." in artifact.text
@@ -227,8 +262,10 @@ def test_a_result_whose_steps_exclude_one_another_says_so():
     root = NumericSplit("x", (Interval(1.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, NO)))
     rules = Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),), root)
     assert [row[4] for row in rows_below(sheet_text(rules), "Results")] == [
-        "every input has this answer", "no input ends here", "every input has this answer",
-    ]  # fmt: skip
+        "every input has this answer",
+        "no input ends here",
+        "every input has this answer",
+    ]
 
 
 # Worked examples
@@ -277,8 +314,9 @@ def test_one_worked_example_lies_exactly_on_a_boundary(example):
     assert "Step 1: respiratory rate 9 is 9 to 20: R0: “home”" in part
     inner = NumericSplit("x", (Interval(1.5, 0), Interval(None, 1)), 0, (Leaf(1, NO), Leaf(2, YES)))
     root = SetSplit("flag", (Group((False,), 0), Group((True,), 1)), 0, (Leaf(0, NO), inner))
-    rules = Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),
-                                Feature("flag", FeatureType.BOOLEAN)), root)  # fmt: skip
+    rules = Rules(
+        "r", LABELS, (Feature("x", FeatureType.FLOAT64), Feature("flag", FeatureType.BOOLEAN)), root
+    )
     assert "Step 2: x 1.5 is 1.5 or more: R2: “yes”" in sheet_text(rules)
 
 
@@ -289,17 +327,33 @@ def test_one_worked_example_lies_exactly_on_a_boundary(example):
 def test_the_sheet_says_what_it_is_and_where_it_comes_from(example, kind):
     text = sheet_text(example, kind)
     flat = " ".join(text.split())
-    for said in ("DRAFT - NOT VALIDATED", "It is not a medical device", example.fingerprint,
-                 "invented numbers, for tests only"):  # fmt: skip
+    for said in (
+        "DRAFT - NOT VALIDATED",
+        "It is not a medical device",
+        example.fingerprint,
+        "invented numbers, for tests only",
+    ):
         assert said in flat
     assert text == sheet_text(example, kind)
 
 
 def test_the_procedure_stands_first_and_the_fingerprint_above_it():
     text = sheet_text(mixed_rules(), sheet=STATED)
-    order = ["# Where to send", "DRAFT", f"| Fingerprint | {mixed_rules().fingerprint[:12]} |",
-             "## Procedure", "### Step 1:", "#### Example", "## Answers", "## Results", "## Inputs",
-             "## Evidence", "## Record", "## For auditors", "## Exact figures"]  # fmt: skip
+    order = [
+        "# Where to send",
+        "DRAFT",
+        f"| Fingerprint | {mixed_rules().fingerprint[:12]} |",
+        "## Procedure",
+        "### Step 1:",
+        "#### Example",
+        "## Answers",
+        "## Results",
+        "## Inputs",
+        "## Evidence",
+        "## Record",
+        "## For auditors",
+        "## Exact figures",
+    ]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
@@ -309,10 +363,20 @@ def test_what_nobody_stated_is_visible_and_nothing_is_made_up(example):
     text = sheet_text(bare)
     unstated = re.findall(r"\n\| ([^|]*) \| NOT STATED \|(?=\n)", text)
     assert unstated == [
-        "Version", "Date", "Next review", "Author", "Contact", "Outcome", "Within", "For",
-        "Where, when, by whom", "Do not use if", "Learned from", "Held-out rows of the same data",
+        "Version",
+        "Date",
+        "Next review",
+        "Author",
+        "Contact",
+        "Outcome",
+        "Within",
+        "For",
+        "Where, when, by whom",
+        "Do not use if",
+        "Learned from",
+        "Held-out rows of the same data",
         "Validated on other data",
-    ]  # fmt: skip
+    ]
     for row in rows_below(text, "Answers"):
         assert row[1:] == ["NOT STATED"] * 3
     for row in rows_below(text, "Inputs")[:2]:
@@ -334,25 +398,44 @@ def test_statements_stand_on_the_sheet_beside_what_training_knows():
     text = sheet_text(mixed_rules(), sheet=STATED)
     assert text.startswith("# Where to send an adult with suspected infection\n")
     for said in (
-        "| Within | 24 hours |", "| Do not use if | age below 18; pregnant |",
-        "| For | adults in the emergency department |", "| Contact | extension 1234 |",
-        "| Outcome | the place of care that the patient needs |", "| Author | A. Example |",
-        "| Next review | 2027-11-01 |", "| Learned from | 1600 rows |",
-        "400 rows, balanced accuracy 0.81 (95 % 0.77 to 0.845)", "### Step 2: Respiratory rate,",
-    ):  # fmt: skip
+        "| Within | 24 hours |",
+        "| Do not use if | age below 18; pregnant |",
+        "| For | adults in the emergency department |",
+        "| Contact | extension 1234 |",
+        "| Outcome | the place of care that the patient needs |",
+        "| Author | A. Example |",
+        "| Next review | 2027-11-01 |",
+        "| Learned from | 1600 rows |",
+        "400 rows, balanced accuracy 0.81 (95 % 0.77 to 0.845)",
+        "### Step 2: Respiratory rate,",
+    ):
         assert said in text
     assert rows_below(text, "Answers") == [
         ["“home”", "Discharge with advice", "620 of 1600, 38.8 %", "140 of 155 (85 to 94 %)"],
         ["“observation”", "NOT STATED", "470 of 1600, 29.4 %", "90 of 118 (68 to 83 %)"],
         ["“ward”", "NOT STATED", "310 of 1600, 19.4 %", "0 of 77 (below 3.9 %)"],
-        ["“intensive care”", "Call the outreach team now", "200 of 1600, 12.5 %",
-         "50 of 50 (93 to 100 %)"],
-    ]  # fmt: skip
+        [
+            "“intensive care”",
+            "Call the outreach team now",
+            "200 of 1600, 12.5 %",
+            "50 of 50 (93 to 100 %)",
+        ],
+    ]
     age, lactate, *_, oxygen, temp, weight = rows_below(text, "Inputs")
-    assert age == ["A", "Age", "years", "from the record", "18 to 110", "18 to 97, 0 % missing",
-                   "row “missing”"]  # fmt: skip
-    assert lactate[4:] == ["0.1 to 30, to 1 decimal", "0.4 to 14.2, 8 % missing",
-                           "take the row missing, and ask for it now"]  # fmt: skip
+    assert age == [
+        "A",
+        "Age",
+        "years",
+        "from the record",
+        "18 to 110",
+        "18 to 97, 0 % missing",
+        "row “missing”",
+    ]
+    assert lactate[4:] == [
+        "0.1 to 30, to 1 decimal",
+        "0.4 to 14.2, 8 % missing",
+        "take the row missing, and ask for it now",
+    ]
     assert oxygen[2:5] == ["-", "NOT STATED", "yes or no"]
     assert temp[2:5] == ["degrees C", "of the ear drum", "to the nearest 1"]
     assert weight[4:6] == ["NOT STATED", "NOT STATED"]
@@ -363,15 +446,32 @@ def test_statements_stand_on_the_sheet_beside_what_training_knows():
 def test_provenance_is_anybodys_json_and_never_stops_a_sheet_or_makes_figures_up(
     rules, entry, data
 ):
-    strange = st.sampled_from([
-        None, True, "x", -1, 1.5, 10**400, [], {}, [1, 2], [True, False], [10**400, 1], ["a", 2],
-        {"rows": True}, {"rows": 10**400},
-    ])  # fmt: skip
+    strange = st.sampled_from(
+        [
+            None,
+            True,
+            "x",
+            -1,
+            1.5,
+            10**400,
+            [],
+            {},
+            [1, 2],
+            [True, False],
+            [10**400, 1],
+            ["a", 2],
+            {"rows": True},
+            {"rows": 10**400},
+        ]
+    )
     keys = ["training rows", "class rows", "features", "held out"]
     facts = {key: data.draw(strange) for key in keys}
     if rules.features:
-        facts["features"] = {rules.features[0].name: {key: data.draw(strange)
-                             for key in ("missing", "range", "gaps")}}  # fmt: skip
+        facts["features"] = {
+            rules.features[0].name: {
+                key: data.draw(strange) for key in ("missing", "range", "gaps")
+            }
+        }
     figures = ["balanced_accuracy", "balanced_accuracy_95", "r2", "rmse", "class_rows"]
     rows = {key: data.draw(strange) for key in [*figures, "class_hits"]}
     facts["held out"] = data.draw(st.just({"rows": 5, **rows}) | strange)
@@ -386,8 +486,12 @@ def test_more_hits_than_rows_are_no_figures():
     held = {"rows": 9, "class_rows": [1, 2, 3, 3], "class_hits": [2, 2, 0, 3]}
     rules = replace(mixed_rules(), provenance=PROVENANCE | {"held out": held})
     told = [row[-1] for row in rows_below(sheet_text(rules), "Answers")]
-    assert told == ["NOT STATED", "2 of 2 (34 to 100 %)", "0 of 3 (below 100 %)",
-                    "3 of 3 (44 to 100 %)"]  # fmt: skip
+    assert told == [
+        "NOT STATED",
+        "2 of 2 (34 to 100 %)",
+        "0 of 3 (below 100 %)",
+        "3 of 3 (44 to 100 %)",
+    ]
 
 
 def test_classes_that_are_booleans_or_whole_numbers_take_actions_too():

@@ -22,8 +22,9 @@ from mbndt.emitters.protocol.grammar import number_text, quoted, read_sheet, unq
 from mbndt.emitters.protocol.text import filled, underlined
 from mbndt.rules import Rules
 
-slowly = settings(max_examples=15, deadline=None, phases=[Phase.generate],
-                  suppress_health_check=list(HealthCheck))  # fmt: skip
+slowly = settings(
+    max_examples=15, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+)
 
 
 # Texts and numbers can be read back
@@ -53,9 +54,21 @@ def test_a_markdown_program_shows_the_same_sheet_as_the_page_and_no_text_becomes
     page = MarkdownIt("commonmark", {"html": True}).enable("table").render(sheet_text(rules))
     assert read_sheet(page, html=True) == read(rules) == read(rules, "html")
     assert {tag for tag, _ in tags(page)} <= {
-        "h1", "h2", "h3", "h4", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "p",
+        "strong",
+        "ul",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
         "td",
-    }  # fmt: skip
+    }
     found = tags(sheet_text(rules, "html"))
     known = {(tag, name) for tag, names in plain_page() for name in (*names, None)}
     assert {(tag, name) for tag, names in found for name in (*names, None)} - known <= {
@@ -70,8 +83,13 @@ def test_a_markdown_program_shows_the_same_sheet_as_the_page_and_no_text_becomes
 @cache
 def plain_page() -> list[tuple[str, dict[str, str | None]]]:
     """Return the tags of harmless pages."""
-    pages = [mixed_rules(), replace(mixed_rules(), provenance={}), regression(), single_leaf(),
-             chain(40)]  # fmt: skip
+    pages = [
+        mixed_rules(),
+        replace(mixed_rules(), provenance={}),
+        regression(),
+        single_leaf(),
+        chain(40),
+    ]
     return [tag for rules in pages for tag in tags(sheet_text(rules, "html"))]
 
 
@@ -84,8 +102,10 @@ def test_the_sheet_states_every_name_and_category_exactly(rules):
     ]
     said = {value for step in sheet.steps.values() for row in step.answers for value in row.values}
     assert said <= {False, True} | {c for f in rules.used for c in f.categories}
-    assert all(result.answer in (*rules.target.classes, *map(rules.label, rules.leaves))
-               for result in sheet.results.values())  # fmt: skip
+    assert all(
+        result.answer in (*rules.target.classes, *map(rules.label, rules.leaves))
+        for result in sheet.results.values()
+    )
 
 
 class _Tags(HTMLParser):
@@ -121,10 +141,14 @@ def test_links_and_short_codes_of_markdown_stay_plain_text():
 @given(rule_trees(hostile=True), st.data())
 def test_no_line_of_the_text_passes_80_columns_and_none_hides_a_sign(rules, data):
     words = {key: data.draw(texts(True)) for key in ("title", "population", "author")}
-    stated = {**words, "exclusions": [data.draw(texts(True))], "features": {
-        feature.name: {"label": data.draw(texts(True)), "missing": data.draw(texts(True))}
-        for feature in rules.features
-    }}  # fmt: skip
+    stated = {
+        **words,
+        "exclusions": [data.draw(texts(True))],
+        "features": {
+            feature.name: {"label": data.draw(texts(True)), "missing": data.draw(texts(True))}
+            for feature in rules.features
+        },
+    }
     stated = {key: value for key, value in stated.items() if "\0" not in repr(value)}
     for text in (sheet_text(rules, "txt"), sheet_text(rules, "txt", sheet=stated)):
         assert max(map(cell_len, text.split("\n"))) <= 80

@@ -27,8 +27,11 @@ def test_the_template_reads_back_as_it_stands_and_says_what_the_rules_know(rules
     assert set(stated.features) == {feature.name for feature in rules.used}
     for feature in rules.used:
         known = stated.features[feature.name]
-        for said, ours in ((known.label, feature.label), (known.unit, feature.unit),
-                           (known.description, feature.description)):  # fmt: skip
+        for said, ours in (
+            (known.label, feature.label),
+            (known.unit, feature.unit),
+            (known.description, feature.description),
+        ):
             assert said == " ".join(ours.split())
         assert (known.range, known.decimals, known.measured, known.missing) == (None, None, "", "")
     assert len(stated.outcomes) == len(rules.target.classes)
@@ -74,33 +77,45 @@ def test_a_statement_goes_before_what_the_rules_say_and_gaps_are_filled_from_the
     assert stated.feature(rules.feature["rr"]) == InputStatement("Respiratory rate", "breaths/min")
 
 
-@pytest.mark.parametrize(("said", "message"), [
-    ([], r"sheet: expected a table of keys, got \[\]"),
-    ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'"),
-    ({"title": 2.1}, "title: expected a text, got 2.1"),
-    ({"title": "a\0"}, "title: expected a text"),
-    ({"title": "\ud800"}, "title: expected a text"),
-    ({"exclusions": "pregnant"}, "exclusions: expected a list of texts"),
-    ({"exclusions": [18]}, "exclusions: expected a text, got 18"),
-    ({"features": []}, "features: expected a table for each"),
-    ({"features": {"Age": {}}}, "features: unknown 'Age'; did you mean 'age'"),
-    ({"features": {"age": "x"}}, "features: 'age': expected a table of keys"),
-    ({"features": {"age": {"decimal": 1}}}, "'age': unknown key 'decimal'; did you mean 'decimals"),
-    ({"features": {"age": {"range": [9, 1]}}}, r"'age': range: expected \[least, greatest\]"),
-    ({"features": {"age": {"range": [1, 1]}}}, "'age': range: expected"),
-    ({"features": {"age": {"range": [0, float("nan")]}}}, "'age': range: expected"),
-    ({"features": {"age": {"range": [0, float("inf")]}}}, "'age': range: expected"),
-    ({"features": {"age": {"range": [False, True]}}}, "'age': range: expected"),
-    ({"features": {"age": {"range": [1, 2, 3]}}}, "'age': range: expected"),
-    ({"features": {"age": {"decimals": 1.0}}}, "'age': decimals: expected a whole number"),
-    ({"features": {"age": {"decimals": True}}}, "'age': decimals: expected a whole number"),
-    ({"features": {"age": {"decimals": 16}}}, "decimals: expected a whole number from -15 to 15"),
-    ({"features": {"avpu": {"range": [0, 1]}}}, "'avpu': range: only for numbers, got a category"),
-    ({"features": {"oxygen": {"decimals": 0}}}, "decimals: only for numbers, got a boolean"),
-    ({"outcomes": {"Home": {}}}, "outcomes: unknown 'Home'; did you mean 'home'"),
-    ({"outcomes": {"home": {"pattern": "red"}}}, "'home': pattern: got 'red'"),
-    ({"outcomes": {"home": {"action": ["x"]}}}, "'home': action: expected a text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ([], r"sheet: expected a table of keys, got \[\]"),
+        ({"titel": "x"}, "unknown key 'titel'; did you mean 'title'"),
+        ({"title": 2.1}, "title: expected a text, got 2.1"),
+        ({"title": "a\0"}, "title: expected a text"),
+        ({"title": "\ud800"}, "title: expected a text"),
+        ({"exclusions": "pregnant"}, "exclusions: expected a list of texts"),
+        ({"exclusions": [18]}, "exclusions: expected a text, got 18"),
+        ({"features": []}, "features: expected a table for each"),
+        ({"features": {"Age": {}}}, "features: unknown 'Age'; did you mean 'age'"),
+        ({"features": {"age": "x"}}, "features: 'age': expected a table of keys"),
+        (
+            {"features": {"age": {"decimal": 1}}},
+            "'age': unknown key 'decimal'; did you mean 'decimals",
+        ),
+        ({"features": {"age": {"range": [9, 1]}}}, r"'age': range: expected \[least, greatest\]"),
+        ({"features": {"age": {"range": [1, 1]}}}, "'age': range: expected"),
+        ({"features": {"age": {"range": [0, float("nan")]}}}, "'age': range: expected"),
+        ({"features": {"age": {"range": [0, float("inf")]}}}, "'age': range: expected"),
+        ({"features": {"age": {"range": [False, True]}}}, "'age': range: expected"),
+        ({"features": {"age": {"range": [1, 2, 3]}}}, "'age': range: expected"),
+        ({"features": {"age": {"decimals": 1.0}}}, "'age': decimals: expected a whole number"),
+        ({"features": {"age": {"decimals": True}}}, "'age': decimals: expected a whole number"),
+        (
+            {"features": {"age": {"decimals": 16}}},
+            "decimals: expected a whole number from -15 to 15",
+        ),
+        (
+            {"features": {"avpu": {"range": [0, 1]}}},
+            "'avpu': range: only for numbers, got a category",
+        ),
+        ({"features": {"oxygen": {"decimals": 0}}}, "decimals: only for numbers, got a boolean"),
+        ({"outcomes": {"Home": {}}}, "outcomes: unknown 'Home'; did you mean 'home'"),
+        ({"outcomes": {"home": {"pattern": "red"}}}, "'home': pattern: got 'red'"),
+        ({"outcomes": {"home": {"action": ["x"]}}}, "'home': action: expected a text"),
+    ],
+)
 def test_a_wrong_statement_is_one_line_that_names_its_key(said, message):
     with pytest.raises(OptionError, match=f"^sheet: .*{message}|^{message}") as caught:
         Statements.of(said, mixed_rules())
@@ -116,10 +131,13 @@ def test_a_file_that_cant_be_read_is_named(tmp_path):
         Statements.read(tmp_path / "none.toml", mixed_rules())
 
 
-@pytest.mark.parametrize(("statements", "message"), [
-    ({"validation": "None"}, "validation: got 'None'"),
-    ({"outcomes": {"home": {"pattern": "dots"}, "ward": {"pattern": "dots"}}}, "one pattern"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        ({"validation": "None"}, "validation: got 'None'"),
+        ({"outcomes": {"home": {"pattern": "dots"}, "ward": {"pattern": "dots"}}}, "one pattern"),
+    ],
+)
 def test_statements_that_would_mislead_are_refused(example, statements, message):
     with pytest.raises(OptionError, match=message):
         Statements.of(statements, example)

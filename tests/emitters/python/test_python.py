@@ -58,11 +58,31 @@ def test_a_regression_gives_its_number():
 
 
 anything = st.one_of(
-    st.none(), st.floats(), st.integers(-(2**64), 2**64), st.booleans(), st.text(max_size=3),
-    st.sampled_from(["a", "b", "é", "1", np.float32(0.1), np.int8(1), np.bool_(True), pd.NA, pd.NaT,
-                     np.float64("nan"), np.uint64(2**63 - 1), np.timedelta64(1, "s"), b"a",
-                     1j, [1]]),
-)  # fmt: skip
+    st.none(),
+    st.floats(),
+    st.integers(-(2**64), 2**64),
+    st.booleans(),
+    st.text(max_size=3),
+    st.sampled_from(
+        [
+            "a",
+            "b",
+            "é",
+            "1",
+            np.float32(0.1),
+            np.int8(1),
+            np.bool_(True),
+            pd.NA,
+            pd.NaT,
+            np.float64("nan"),
+            np.uint64(2**63 - 1),
+            np.timedelta64(1, "s"),
+            b"a",
+            1j,
+            [1],
+        ]
+    ),
+)
 
 
 def one_feature(kind: str) -> Rules:
@@ -110,9 +130,27 @@ def over(*names: str, cut: float = 1.0) -> Rules:
 
 def test_features_whose_names_look_alike_or_are_taken_stay_apart():
     names = (
-        "row", "type", "dict", "str", "lacking", "leaf", "float", "ValueError", "a b", "a_b", "a-b",
-        "a_b_9", "é", "e", "_number", "number", "日", "本", "z" * 60, "z" * 61,
-    )  # fmt: skip
+        "row",
+        "type",
+        "dict",
+        "str",
+        "lacking",
+        "leaf",
+        "float",
+        "ValueError",
+        "a b",
+        "a_b",
+        "a-b",
+        "a_b_9",
+        "é",
+        "e",
+        "_number",
+        "number",
+        "日",
+        "本",
+        "z" * 60,
+        "z" * 61,
+    )
     answer = module(over(*names))["leaf"]
     high = dict.fromkeys(names, 2.0)
     assert answer(high) == len(names)

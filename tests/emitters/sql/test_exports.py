@@ -17,28 +17,62 @@ from mbndt.rules import Feature, FeatureType, Group, Leaf, Rules, SetSplit, Targ
 from mbndt.tables.csv_files import parse_csv
 
 # For each engine the types of its columns, with literals, and the feature's type.
-NUMBERS = {"INTEGER": ["9", "61", "100", "NULL"], "SMALLINT": ["9", "61", "100"],
-           "BIGINT": ["9", "9007199254740993"], "DOUBLE PRECISION": ["9", "0.1", "61.5", "NULL"],
-           "DECIMAL(9,2)": ["9", "61.01", "60.99"]}  # fmt: skip
+NUMBERS = {
+    "INTEGER": ["9", "61", "100", "NULL"],
+    "SMALLINT": ["9", "61", "100"],
+    "BIGINT": ["9", "9007199254740993"],
+    "DOUBLE PRECISION": ["9", "0.1", "61.5", "NULL"],
+    "DECIMAL(9,2)": ["9", "61.01", "60.99"],
+}
 WORDS = {"VARCHAR(9)": ["'9'", "'A'", "'a'", "'9abc'", "NULL"], "DATE": ["'2020-01-31'", "NULL"]}
 COLUMNS = {
-    "duckdb": {**NUMBERS, "UTINYINT": ["9", "200"], "HUGEINT": ["9", "61"],
-               "BOOLEAN": ["true", "false", "NULL"], **WORDS, "ENUM('a', 'b')": ["'a'", "'b'"],
-               "VARCHAR COLLATE NOCASE": ["'a'", "'A'"]},
-    "sqlite": {**NUMBERS, "BOOLEAN": ["1", "0", "NULL"], **WORDS,
-               "TEXT COLLATE NOCASE": ["'a'", "'A'"]},
-    "postgres": {**NUMBERS, "REAL": ["0.1", "9"], "BOOLEAN": ["true", "false", "NULL"], **WORDS,
-                 "CHAR(5)": ["'a'", "'A'", "'abcde'", "NULL"], "TEXT": ["'a '", "'a'"]},
-    "mysql": {**NUMBERS, "TINYINT UNSIGNED": ["9", "255"], "YEAR": ["2020", "2069"],
-              "BOOLEAN": ["true", "false", "NULL"], **WORDS, "CHAR(5)": ["'a'", "'A'", "NULL"],
-              "ENUM('a', 'b')": ["'a'", "'b'"]},
-    "clickhouse": {"Int8": ["9", "61"], "UInt64": ["9", "61"], "Int128": ["9", "61"],
-                   "Float32": ["0.1", "9"], "Float64": ["0.1", "61.5"],
-                   "Nullable(Decimal(9, 2))": ["9", "61.01", "NULL"], "Decimal(38, 3)": ["60.999"],
-                   "Nullable(Bool)": ["true", "false", "NULL"], "String": ["'9'", "'A'", "'a'"],
-                   "LowCardinality(String)": ["'a'", "'A'"],
-                   "Enum8('a' = 1, '1' = 2)": ["'a'", "'1'"], "Date": ["'2020-01-31'"]},
-}  # fmt: skip
+    "duckdb": {
+        **NUMBERS,
+        "UTINYINT": ["9", "200"],
+        "HUGEINT": ["9", "61"],
+        "BOOLEAN": ["true", "false", "NULL"],
+        **WORDS,
+        "ENUM('a', 'b')": ["'a'", "'b'"],
+        "VARCHAR COLLATE NOCASE": ["'a'", "'A'"],
+    },
+    "sqlite": {
+        **NUMBERS,
+        "BOOLEAN": ["1", "0", "NULL"],
+        **WORDS,
+        "TEXT COLLATE NOCASE": ["'a'", "'A'"],
+    },
+    "postgres": {
+        **NUMBERS,
+        "REAL": ["0.1", "9"],
+        "BOOLEAN": ["true", "false", "NULL"],
+        **WORDS,
+        "CHAR(5)": ["'a'", "'A'", "'abcde'", "NULL"],
+        "TEXT": ["'a '", "'a'"],
+    },
+    "mysql": {
+        **NUMBERS,
+        "TINYINT UNSIGNED": ["9", "255"],
+        "YEAR": ["2020", "2069"],
+        "BOOLEAN": ["true", "false", "NULL"],
+        **WORDS,
+        "CHAR(5)": ["'a'", "'A'", "NULL"],
+        "ENUM('a', 'b')": ["'a'", "'b'"],
+    },
+    "clickhouse": {
+        "Int8": ["9", "61"],
+        "UInt64": ["9", "61"],
+        "Int128": ["9", "61"],
+        "Float32": ["0.1", "9"],
+        "Float64": ["0.1", "61.5"],
+        "Nullable(Decimal(9, 2))": ["9", "61.01", "NULL"],
+        "Decimal(38, 3)": ["60.999"],
+        "Nullable(Bool)": ["true", "false", "NULL"],
+        "String": ["'9'", "'A'", "'a'"],
+        "LowCardinality(String)": ["'a'", "'A'"],
+        "Enum8('a' = 1, '1' = 2)": ["'a'", "'1'"],
+        "Date": ["'2020-01-31'"],
+    },
+}
 CASES = [(dialect, kind) for dialect, columns in COLUMNS.items() for kind in columns]
 
 
@@ -109,8 +143,12 @@ def asked(cells):
     """Return rules over a column, of each type that its export can have."""
     both = [Group((False,), 0), Group((True,), 1)]
     truth = SetSplit("x", tuple(both), 2, tuple(Leaf(k, (0.5, 0.5)) for k in range(3)))
-    yield Rules("truth", Target("y", TargetType.STRING, ("no", "yes")),
-                (Feature("x", FeatureType.BOOLEAN),), truth)  # fmt: skip
+    yield Rules(
+        "truth",
+        Target("y", TargetType.STRING, ("no", "yes")),
+        (Feature("x", FeatureType.BOOLEAN),),
+        truth,
+    )
     for kind in (FeatureType.FLOAT64, FeatureType.INTEGER):
         yield one_split(Feature("x", kind), [9.0, 61.0], missing=2)
     words = tuple(dict.fromkeys(cell for cell in cells if cell))

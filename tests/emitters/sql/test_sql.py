@@ -20,7 +20,7 @@ from strategies import (
     regression,
     rule_trees,
     single_leaf,
-)  # fmt: skip
+)
 
 from mbndt.conformance.verify import boundary_rows, check
 from mbndt.emitters import emit, emitter
@@ -41,14 +41,17 @@ from mbndt.rules import (
     SetSplit,
     Target,
     TargetType,
-)  # fmt: skip
+)
 from mbndt.tables.table import Table
 
 ENGINES = ["duckdb", "sqlite"]
 TYPES = {
-    "float64": "DOUBLE", "float32": "DOUBLE", "integer": "BIGINT", "boolean": "BOOLEAN",
+    "float64": "DOUBLE",
+    "float32": "DOUBLE",
+    "integer": "BIGINT",
+    "boolean": "BOOLEAN",
     "category": "VARCHAR",
-}  # fmt: skip
+}
 # Read one ulp off by SQLite 3.40.
 MISREAD = [0.03499004043054443, 17.44188601917004, 5.739533395205902]
 
@@ -145,11 +148,16 @@ def test_path_conditions_keep_nan_from_the_open_end(missing, monkeypatch):
     """The child of missing values is the largest, so that no test comes before its own."""
     nesting(monkeypatch, 1)
     inputs = (X, Feature("z", FeatureType.FLOAT64))
-    bushy = NumericSplit("z", (Interval(0.0, 0), Interval(None, 1)), missing,
-                         (Leaf(0, 0.0), Leaf(1, 1.0)))  # fmt: skip
+    bushy = NumericSplit(
+        "z", (Interval(0.0, 0), Interval(None, 1)), missing, (Leaf(0, 0.0), Leaf(1, 1.0))
+    )
     parts = (Interval(0.0, 0), Interval(None, 1))
-    rules = Rules("nan", Target("y", TargetType.FLOAT64), inputs,
-                  NumericSplit("x", parts, 0, (bushy, Leaf(2, 2.0))))  # fmt: skip
+    rules = Rules(
+        "nan",
+        Target("y", TargetType.FLOAT64),
+        inputs,
+        NumericSplit("x", parts, 0, (bushy, Leaf(2, 2.0))),
+    )
     with Engine("duckdb") as engine:
         engine.fill({"x": [math.nan, 1.0, -1.0], "z": [math.nan] * 3}, TYPES_OF(inputs))
         assert [row[-1] for row in engine.rows(sql(rules))] == [missing, 2, missing]
@@ -160,10 +168,15 @@ def test_path_conditions_tell_all_numbers_from_missing_values(dialect, monkeypat
     nesting(monkeypatch, 1)
     bushy = replace(one_split(Feature("z", FeatureType.FLOAT64), [0.0]).root, missing=0)
     leaves = tuple(Leaf(k + 1, leaf.value) for k, leaf in enumerate(bushy.children))
-    root = NumericSplit("x", (Interval(None, 0),), 1,
-                        (Leaf(0, (1.0, 0.0)), replace(bushy, children=leaves)))  # fmt: skip
-    rules = Rules("all numbers", Target("y", TargetType.STRING, ("no", "yes")),
-                  (X, Feature("z", FeatureType.FLOAT64)), root)  # fmt: skip
+    root = NumericSplit(
+        "x", (Interval(None, 0),), 1, (Leaf(0, (1.0, 0.0)), replace(bushy, children=leaves))
+    )
+    rules = Rules(
+        "all numbers",
+        Target("y", TargetType.STRING, ("no", "yes")),
+        (X, Feature("z", FeatureType.FLOAT64)),
+        root,
+    )
     found = check(rules, "sql", {"dialect": dialect}, [boundary_rows(rules, 60)])
     assert (found.engine is not None, found.mismatches) == (True, 0), found
 
@@ -182,8 +195,9 @@ def test_conditions_fit_the_engine_at_the_depth_where_nesting_ends(dialect):
         # The long way comes first, within the longest condition.
         parts = tuple(Interval(t, k % 2) for k, t in enumerate([*sorted(cuts), None]))
         node = NumericSplit("x", parts, 0, (node, Leaf(level + 1, float(level + 1))))
-    rules = Rules("nested", Target("y", TargetType.FLOAT64),
-                  (Feature("x", FeatureType.FLOAT32),), node)  # fmt: skip
+    rules = Rules(
+        "nested", Target("y", TargetType.FLOAT64), (Feature("x", FeatureType.FLOAT32),), node
+    )
     assert rules.depth == depth
     with Engine(dialect) as engine:
         data = engine.fill_for(rules)
@@ -221,8 +235,9 @@ def test_every_output_of_an_expression_answers_as_the_interpreter(dialect, make)
                 rows = engine.rows(f'SELECT {text} AS "y" FROM "data" ORDER BY "id"')
                 assert [row[0] for row in rows] == list(answers)
         default = sql(rules, dialect=dialect, **{"as": "expression"})
-        assert default == sql(rules, dialect=dialect, output=next(iter(outputs)),
-                              **{"as": "expression"})  # fmt: skip
+        assert default == sql(
+            rules, dialect=dialect, output=next(iter(outputs)), **{"as": "expression"}
+        )
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
@@ -246,15 +261,25 @@ def test_select_and_view_add_the_outputs_to_the_columns_in_order(dialect, form, 
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
-@pytest.mark.parametrize("classes", [
-    ("a", "b'\n\"*/;--"), (INT64_MIN, INT64_MAX), (-1, 0), (False, True), (True,), ("only",),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("a", "b'\n\"*/;--"),
+        (INT64_MIN, INT64_MAX),
+        (-1, 0),
+        (False, True),
+        (True,),
+        ("only",),
+    ],
+)
 def test_labels_keep_their_type(dialect, classes):
     kind = {str: "string", int: "integer", bool: "boolean"}[type(classes[0])]
-    leaves = tuple(Leaf(k, tuple(float(k == i) for i in range(len(classes))))
-                   for k in range(len(classes)))  # fmt: skip
-    parts = tuple(Interval(None if k == len(classes) - 1 else float(k), k)
-                  for k in range(len(classes)))  # fmt: skip
+    leaves = tuple(
+        Leaf(k, tuple(float(k == i) for i in range(len(classes)))) for k in range(len(classes))
+    )
+    parts = tuple(
+        Interval(None if k == len(classes) - 1 else float(k), k) for k in range(len(classes))
+    )
     split = NumericSplit("x", parts, 0, leaves)
     rules = Rules("types", Target("y", TargetType(kind), classes), (X,), split)
     found = check(rules, "sql", {"dialect": dialect}, [boundary_rows(rules, 20)])
@@ -265,8 +290,12 @@ def test_labels_keep_their_type(dialect, classes):
         with Engine("duckdb") as engine:
             engine.fill_for(rules, 3)
             kinds = dict(row[:2] for row in engine.rows(f"DESCRIBE {sql(rules)}"))
-        assert kinds["prediction"] in {"string": ["VARCHAR"], "integer": ["BIGINT", "INTEGER"],
-                                       "boolean": ["BOOLEAN"]}[kind]  # fmt: skip
+        assert (
+            kinds["prediction"]
+            in {"string": ["VARCHAR"], "integer": ["BIGINT", "INTEGER"], "boolean": ["BOOLEAN"]}[
+                kind
+            ]
+        )
         assert (kinds["leaf"], kinds["probability_0"]) == ("INTEGER", "DOUBLE")
 
 
@@ -320,17 +349,20 @@ def test_run_sends_nan_and_null_and_empty_texts_as_they_came():
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
-@pytest.mark.parametrize("option, table, setup", [
-    ("a.b", '"a"."b"', "a"),
-    ('"x.y"."z"', '"x.y"."z"', "x.y"),
-    ('"a.b"', '"a.b"', None),
-    ('"q""\'; DROP TABLE x; --"', '"q""\'; DROP TABLE x; --"', None),
-    ("with blank", '"with blank"', None),
-    ("answers", '"answers"', None),
-    ("Answers", '"Answers"', None),
-    ("select", '"select"', None),
-    ("é😀\n", '"é😀\n"', None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "option, table, setup",
+    [
+        ("a.b", '"a"."b"', "a"),
+        ('"x.y"."z"', '"x.y"."z"', "x.y"),
+        ('"a.b"', '"a.b"', None),
+        ('"q""\'; DROP TABLE x; --"', '"q""\'; DROP TABLE x; --"', None),
+        ("with blank", '"with blank"', None),
+        ("answers", '"answers"', None),
+        ("Answers", '"Answers"', None),
+        ("select", '"select"', None),
+        ("é😀\n", '"é😀\n"', None),
+    ],
+)
 def test_hostile_table_and_view_names(dialect, option, table, setup, example):
     with Engine(dialect) as engine:
         if setup and dialect == "duckdb":
@@ -404,18 +436,31 @@ def test_a_used_column_named_as_an_output_names_the_prefix(dialect, name):
 LONG = "é" * 31 + "ab"  # 64 bytes; PostgreSQL sees 63
 
 
-@pytest.mark.parametrize("first, second, refusing", [
-    ("A", "a", ["duckdb", "sqlite", "mysql", "bigquery", "tsql", "spark"]),
-    ("É", "é", ["mysql", "bigquery", "tsql", "spark"]),
-    (LONG[:-1] + "b", LONG[:-1] + "c", ["postgres"]),
-    (LONG[:-2] + "b", LONG[:-2] + "c", []),
-    ("é", "e\u0301", []),
-    ("a ", "a", ["mysql"]),  # which has no blank at the end of a name
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first, second, refusing",
+    [
+        ("A", "a", ["duckdb", "sqlite", "mysql", "bigquery", "tsql", "spark"]),
+        ("É", "é", ["mysql", "bigquery", "tsql", "spark"]),
+        (LONG[:-1] + "b", LONG[:-1] + "c", ["postgres"]),
+        (LONG[:-2] + "b", LONG[:-2] + "c", []),
+        ("é", "e\u0301", []),
+        ("a ", "a", ["mysql"]),  # which has no blank at the end of a name
+    ],
+)
 def test_columns_that_a_dialect_takes_for_one_are_refused(first, second, refusing):
     rules = twins(first, second)
-    for dialect in ["duckdb", "sqlite", "mysql", "bigquery", "tsql", "spark", "postgres",
-                    "snowflake", "oracle", "clickhouse"]:  # fmt: skip
+    for dialect in [
+        "duckdb",
+        "sqlite",
+        "mysql",
+        "bigquery",
+        "tsql",
+        "spark",
+        "postgres",
+        "snowflake",
+        "oracle",
+        "clickhouse",
+    ]:
         for form in ("select", "expression"):
             if dialect in refusing:
                 with pytest.raises(TargetError, match=r"for one|no column"):
@@ -465,14 +510,23 @@ def test_sqlite_reads_every_literal_as_its_double():
 
 @pytest.mark.parametrize("kind", [FeatureType.FLOAT64, FeatureType.FLOAT32])
 def test_sqlite_compares_with_literals_that_its_reader_misreads(kind):
-    rules = one_split(Feature("x", kind), sorted(MISREAD), target=Target(
-        "y", TargetType.STRING, ("no", "yes")))  # fmt: skip
+    rules = one_split(
+        Feature("x", kind), sorted(MISREAD), target=Target("y", TargetType.STRING, ("no", "yes"))
+    )
     assert "1.0 * " in sql(rules, dialect="sqlite") or kind == FeatureType.FLOAT32
     found = check(rules, "sql", {"dialect": "sqlite"}, [boundary_rows(rules, 50)])
     assert (found.engine is not None, found.mismatches) == (True, 0)
-    values = Rules("v", Target("y", TargetType.FLOAT64), (Feature("x", kind),),
-                   NumericSplit("x", (Interval(1.0, 0), Interval(None, 1)), 0,
-                                (Leaf(0, MISREAD[0]), Leaf(1, -MISREAD[1]))))  # fmt: skip
+    values = Rules(
+        "v",
+        Target("y", TargetType.FLOAT64),
+        (Feature("x", kind),),
+        NumericSplit(
+            "x",
+            (Interval(1.0, 0), Interval(None, 1)),
+            0,
+            (Leaf(0, MISREAD[0]), Leaf(1, -MISREAD[1])),
+        ),
+    )
     assert check(values, "sql", {"dialect": "sqlite"}, [boundary_rows(values, 9)]).mismatches == 0
 
 
@@ -509,13 +563,23 @@ def test_a_duckdb_enum_is_a_category():
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_a_column_named_true_is_no_truth(dialect):
-    split = SetSplit("flag", (Group((True,), 0), Group((False,), 1)), 1,
-                     (Leaf(0, (0.0, 1.0)), Leaf(1, (1.0, 0.0))))  # fmt: skip
-    rules = Rules("truth", Target("y", TargetType.BOOLEAN, (False, True)),
-                  (Feature("flag", FeatureType.BOOLEAN),), split)  # fmt: skip
+    split = SetSplit(
+        "flag",
+        (Group((True,), 0), Group((False,), 1)),
+        1,
+        (Leaf(0, (0.0, 1.0)), Leaf(1, (1.0, 0.0))),
+    )
+    rules = Rules(
+        "truth",
+        Target("y", TargetType.BOOLEAN, (False, True)),
+        (Feature("flag", FeatureType.BOOLEAN),),
+        split,
+    )
     with Engine(dialect) as engine:
-        engine.fill({"flag": [True, False], "true": [0, 0], "false": [1, 1]},
-                    {"flag": "BOOLEAN", "true": "INTEGER", "false": "INTEGER"})  # fmt: skip
+        engine.fill(
+            {"flag": [True, False], "true": [0, 0], "false": [1, 1]},
+            {"flag": "BOOLEAN", "true": "INTEGER", "false": "INTEGER"},
+        )
         rows = engine.rows(sql(rules, dialect=dialect))
     assert [row[4:6] for row in rows] == [(1, 0), (0, 1)]
 
@@ -538,8 +602,10 @@ def test_rows_keep_their_order_and_the_leaf_is_found_once(dialect):
         if dialect == "duckdb":
             engine.connection.execute("SET threads = 4")
             engine.fill({"x": []}, {"x": "DOUBLE"})
-            engine.connection.execute('INSERT INTO "data" SELECT unnest(?), unnest(?)',
-                                      [list(range(rows)), values.tolist()])  # fmt: skip
+            engine.connection.execute(
+                'INSERT INTO "data" SELECT unnest(?), unnest(?)',
+                [list(range(rows)), values.tolist()],
+            )
         else:
             engine.fill({"x": values.tolist()}, {"x": "DOUBLE"})
         text = sql(rules, dialect=dialect)
@@ -580,11 +646,12 @@ def hostile_chain(dialect):
     words = sql_dialects.dialect(dialect)
     folded = {words.fold(text): text for text in HOSTILE_TEXTS}
     names = [
-        text for text in folded.values()
+        text
+        for text in folded.values()
         if text not in ("leaf", "prediction", "probability_0")
         and not re.search(words.no_name, text, re.DOTALL)
         and not (words.variables and "${" in text)
-    ]  # fmt: skip
+    ]
     node = Leaf(len(names), 0.0)
     for level, name in reversed(list(enumerate(names))):
         group = Group((names[level - 1],), 0)
@@ -604,8 +671,9 @@ def test_every_dialect_reads_back_the_names_and_texts_that_went_in(dialect):
     columns = {column.name for column in tree.find_all(sqlglot.exp.Column)}
     asked = set(names)
     if dialect == "bigquery":  # whose dots sqlglot reads as paths
-        columns, asked = ({part for name in some for part in name.split(".")}
-                          for some in (columns, asked))  # fmt: skip
+        columns, asked = (
+            {part for name in some for part in name.split(".")} for some in (columns, asked)
+        )
     ours = {"prediction", "leaf", "value", "C", "*", "", "single_join_prefer_left_table"}
     assert asked - columns <= ({"", "1", "a"} if dialect == "bigquery" else set())
     assert columns <= asked | ours
@@ -643,18 +711,28 @@ def test_every_dialect_is_written(dialect, form, example):
 WORDS = {
     "duckdb": ['ISNAN("data"."x")', "0.1E0", '"data"."flag" = FALSE', "UNION ALL BY NAME"],
     "sqlite": ['"data"."c" COLLATE BINARY IN', "0.1E0", '"data"."flag" = 0', 'WITH "answers"('],
-    "postgres": ['"data"."x" = CAST(\'NaN\' AS DOUBLE PRECISION)',
-                 "CAST(0.1E0 AS DOUBLE PRECISION)", 'CAST("data"."c" AS TEXT) COLLATE "C" IN'],
+    "postgres": [
+        '"data"."x" = CAST(\'NaN\' AS DOUBLE PRECISION)',
+        "CAST(0.1E0 AS DOUBLE PRECISION)",
+        'CAST("data"."c" AS TEXT) COLLATE "C" IN',
+    ],
     "mysql": ["CAST(CAST(`data`.`c` AS CHAR CHARACTER SET utf8mb4) AS BINARY) IN", "UNION ALL"],
     "clickhouse": ['"x" * 1 <> "x"', '"flag" = FALSE'],
     "spark": ["ISNAN(`data`.`x`)", "LEFT JOIN VALUES"],
     "bigquery": ["IS_NAN(`data`.`x`)", "UNNEST(["],
     "snowflake": ['"data"."x" = CAST(\'NaN\' AS DOUBLE)', "CAST(0.1E0 AS DOUBLE)"],
-    "tsql": ["[data].[flag] = CAST(0 AS BIT)", "N'ja'",
-             "AS VARBINARY(MAX)) IN (CAST(N'é' AS VARBINARY(MAX))"],
-    "oracle": ["\"data\".\"x\" = TO_BINARY_DOUBLE('NaN')", "0.1E0D", '"data"."flag" = 0',
-               'FROM "DUAL"'],
-}  # fmt: skip
+    "tsql": [
+        "[data].[flag] = CAST(0 AS BIT)",
+        "N'ja'",
+        "AS VARBINARY(MAX)) IN (CAST(N'é' AS VARBINARY(MAX))",
+    ],
+    "oracle": [
+        '"data"."x" = TO_BINARY_DOUBLE(\'NaN\')',
+        "0.1E0D",
+        '"data"."flag" = 0',
+        'FROM "DUAL"',
+    ],
+}
 
 
 @pytest.mark.parametrize("dialect", WORDS)
@@ -663,8 +741,11 @@ def test_a_dialects_words(dialect):
     third = SetSplit("c", (Group(("é", "b"), 0),), 1, (leaves[0], leaves[1]), 1)
     second = SetSplit("flag", (Group((False,), 1), Group((True,), 0)), 0, (third, leaves[2]))
     first = NumericSplit("x", (Interval(0.1, 0), Interval(None, 1)), 0, (second, leaves[3]))
-    inputs = (X, Feature("flag", FeatureType.BOOLEAN),
-              Feature("c", FeatureType.CATEGORY, ("é", "b")))  # fmt: skip
+    inputs = (
+        X,
+        Feature("flag", FeatureType.BOOLEAN),
+        Feature("c", FeatureType.CATEGORY, ("é", "b")),
+    )
     rules = Rules("words", Target("y", TargetType.STRING, ("ja", "nein")), inputs, first)
     text = " ".join(sql(rules, dialect=dialect).split())
     text = text.replace("( ", "(").replace(" )", ")")
@@ -672,24 +753,43 @@ def test_a_dialects_words(dialect):
         assert word in text
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"dialect": "duckdbb"}, "--dialect: got 'duckdbb'; did you mean 'duckdb'"),
-    ({"dialect": "postgresql"}, "did you mean 'postgres'"),
-    ({"dialect": "prql"}, "--dialect"),
-    ({"as": "macro"}, "--as: got 'macro'"),
-    ({"output": "leaf"}, "--output: only for --as expression"),
-    ({"view": "v"}, "--view: only for --as view"),
-    ({"prefix": "p", "as": "expression"}, "--prefix"),
-    ({"prefix": "\0"}, "--prefix"),
-    ({"prefix": 3}, "--prefix"),
-    *(({"table": name}, "--table: got") for name in
-      ["", ".", "a.", ".a", "a..b", "a.b.c.d", '"a', 'a"b', '""', '"a"b', "a\0", "\ud800", 3]),
-    ({"view": "a..b", "as": "view"}, "--view: got"),
-    ({"output": "labl", "as": "expression"}, "did you mean 'label'"),
-    ({"output": "probability_3", "as": "expression"}, "--output"),
-    ({"output": "value", "as": "expression"}, "--output"),
-    ({"output": "prediction", "as": "expression"}, "--output"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"dialect": "duckdbb"}, "--dialect: got 'duckdbb'; did you mean 'duckdb'"),
+        ({"dialect": "postgresql"}, "did you mean 'postgres'"),
+        ({"dialect": "prql"}, "--dialect"),
+        ({"as": "macro"}, "--as: got 'macro'"),
+        ({"output": "leaf"}, "--output: only for --as expression"),
+        ({"view": "v"}, "--view: only for --as view"),
+        ({"prefix": "p", "as": "expression"}, "--prefix"),
+        ({"prefix": "\0"}, "--prefix"),
+        ({"prefix": 3}, "--prefix"),
+        *(
+            ({"table": name}, "--table: got")
+            for name in [
+                "",
+                ".",
+                "a.",
+                ".a",
+                "a..b",
+                "a.b.c.d",
+                '"a',
+                'a"b',
+                '""',
+                '"a"b',
+                "a\0",
+                "\ud800",
+                3,
+            ]
+        ),
+        ({"view": "a..b", "as": "view"}, "--view: got"),
+        ({"output": "labl", "as": "expression"}, "did you mean 'label'"),
+        ({"output": "probability_3", "as": "expression"}, "--output"),
+        ({"output": "value", "as": "expression"}, "--output"),
+        ({"output": "prediction", "as": "expression"}, "--output"),
+    ],
+)
 def test_a_wrong_option_is_named(options, message, example):
     with pytest.raises(OptionError) as caught:
         emit(example, "sql", **options)
@@ -770,10 +870,15 @@ def test_an_empty_text_in_a_column_of_numbers_is_a_gap_in_sqlite():
     assert leaves == [0, 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("options, column", [
-    ({}, "Age"), ({"names": "lower"}, "age"), ({"names": "upper"}, "AGE"),
-    ({"names": "upper", "map": ["Age=years at \"entry\""]}, 'years at "entry"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, column",
+    [
+        ({}, "Age"),
+        ({"names": "lower"}, "age"),
+        ({"names": "upper"}, "AGE"),
+        ({"names": "upper", "map": ['Age=years at "entry"']}, 'years at "entry"'),
+    ],
+)
 @pytest.mark.parametrize("form", ["select", "function"])
 def test_columns_are_named_as_the_engine_folded_them(options, column, form):
     rules = one_split(Feature("Age", FeatureType.FLOAT64), [1.0])
@@ -782,10 +887,13 @@ def test_columns_are_named_as_the_engine_folded_them(options, column, form):
     assert column == "Age" or '"Age"' not in text
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"names": "lower"}, "takes the columns 'A' and 'a' for one"),
-    ({"map": ["A=a"]}, "takes the columns 'A' and 'a' for one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"names": "lower"}, "takes the columns 'A' and 'a' for one"),
+        ({"map": ["A=a"]}, "takes the columns 'A' and 'a' for one"),
+    ],
+)
 def test_columns_that_are_one_when_folded_are_refused_by_name(options, message):
     with pytest.raises(TargetError, match=message):
         sql(twins("A", "a"), dialect="clickhouse", **options)
@@ -817,10 +925,15 @@ def test_a_text_in_a_column_of_numbers_is_no_number_in_sqlite():
 
 
 def test_a_value_that_is_no_truth_is_answered_by_null_or_an_error():
-    split = SetSplit("x", (Group((True,), 0), Group((False,), 1)), 1,
-                     (Leaf(0, (0.0, 1.0)), Leaf(1, (1.0, 0.0))))  # fmt: skip
-    rules = Rules("truth", Target("y", TargetType.BOOLEAN, (False, True)),
-                  (Feature("x", FeatureType.BOOLEAN),), split)  # fmt: skip
+    split = SetSplit(
+        "x", (Group((True,), 0), Group((False,), 1)), 1, (Leaf(0, (0.0, 1.0)), Leaf(1, (1.0, 0.0)))
+    )
+    rules = Rules(
+        "truth",
+        Target("y", TargetType.BOOLEAN, (False, True)),
+        (Feature("x", FeatureType.BOOLEAN),),
+        split,
+    )
     with Engine("sqlite") as engine:
         engine.fill({"x": [1, 0, 2, "true", "t", "", None]}, {"x": ""})
         leaves = [row[3] for row in engine.rows(sql(rules, dialect="sqlite"))]

@@ -34,21 +34,40 @@ from mbndt.rules import (
     SetSplit,
     Target,
     TargetType,
-)  # fmt: skip
+)
 from mbndt.tables.table import Table
 
 ENGINES = ["clickhouse", "datafusion", "spark"]
 COLUMNS = {
-    "clickhouse": {"float": "Nullable(Float32)", "double": "Nullable(Float64)",
-                   "integer": "Nullable(Int64)", "boolean": "Nullable(Bool)",
-                   "text": "Nullable(String)"},
-    "datafusion": {"float": "REAL", "double": "DOUBLE", "integer": "BIGINT",
-                   "boolean": "BOOLEAN", "text": "VARCHAR"},
-    "spark": {"float": "FLOAT", "double": "DOUBLE", "integer": "BIGINT", "boolean": "BOOLEAN",
-              "text": "STRING"},
-}  # fmt: skip
-KINDS = {"float64": "double", "float32": "double", "integer": "integer", "boolean": "boolean",
-         "category": "text"}  # fmt: skip
+    "clickhouse": {
+        "float": "Nullable(Float32)",
+        "double": "Nullable(Float64)",
+        "integer": "Nullable(Int64)",
+        "boolean": "Nullable(Bool)",
+        "text": "Nullable(String)",
+    },
+    "datafusion": {
+        "float": "REAL",
+        "double": "DOUBLE",
+        "integer": "BIGINT",
+        "boolean": "BOOLEAN",
+        "text": "VARCHAR",
+    },
+    "spark": {
+        "float": "FLOAT",
+        "double": "DOUBLE",
+        "integer": "BIGINT",
+        "boolean": "BOOLEAN",
+        "text": "STRING",
+    },
+}
+KINDS = {
+    "float64": "double",
+    "float32": "double",
+    "integer": "integer",
+    "boolean": "boolean",
+    "category": "text",
+}
 
 
 @pytest.fixture(params=ENGINES)
@@ -159,11 +178,25 @@ def test_an_engine_reads_every_literal_as_its_double(dialect):
     doubles = [10 ** draw.uniform(-323, 308) for _ in range(count)]
     doubles += [10 ** draw.uniform(-12, 19) for _ in range(count)]
     doubles += [-draw.randrange(1, 10**6) / 10 ** draw.randrange(1, 7) for _ in range(count)]
-    doubles += [5e-324, -5e-324, 1.7976931348623157e308, 2.2250738585072014e-308, 2.0**62 * 3,
-                1e22, 1e23, 2.0**63, 2.0**64, 9007199254740993.0, 0.0]  # fmt: skip
+    doubles += [
+        5e-324,
+        -5e-324,
+        1.7976931348623157e308,
+        2.2250738585072014e-308,
+        2.0**62 * 3,
+        1e22,
+        1e23,
+        2.0**63,
+        2.0**64,
+        9007199254740993.0,
+        0.0,
+    ]
     words, tables = sql_dialects.dialect(dialect), Tables(dialect)
-    rows = {"clickhouse": "SELECT arrayJoin([{}])", "datafusion": "SELECT unnest([{}]) AS d",
-            "spark": "VALUES {}"}[dialect]  # fmt: skip
+    rows = {
+        "clickhouse": "SELECT arrayJoin([{}])",
+        "datafusion": "SELECT unnest([{}]) AS d",
+        "spark": "VALUES {}",
+    }[dialect]
     for start in range(0, len(doubles), 1000):
         part = doubles[start : start + 1000]
         listed = ", ".join(words.say(value).sql(dialect=dialect) for value in part)
@@ -213,8 +246,9 @@ def test_path_conditions_keep_any_nan_from_the_open_ends(dialect, kind, missing,
     """The child of missing values is the largest, so that no test comes before its own."""
     nesting(monkeypatch, 0)
     inputs = (Feature("x", kind), Feature("z", kind))
-    bushy = NumericSplit("z", (Interval(0.0, 0), Interval(None, 1)), missing,
-                         (Leaf(0, 0.0), Leaf(1, 1.0)))  # fmt: skip
+    bushy = NumericSplit(
+        "z", (Interval(0.0, 0), Interval(None, 1)), missing, (Leaf(0, 0.0), Leaf(1, 1.0))
+    )
     minus_nan = math.copysign(math.nan, -1.0)
     columns = {"x": [math.nan, minus_nan, None, 1.0, -1.0], "z": [minus_nan, math.nan] + [None] * 3}
     tables = Tables(dialect)
@@ -222,8 +256,9 @@ def test_path_conditions_keep_any_nan_from_the_open_ends(dialect, kind, missing,
     for to, bounds in [(0, (0.0, None)), (1, (0.0, None))]:
         parts = tuple(Interval(bound, k ^ to) for k, bound in enumerate(bounds))
         children = (bushy, Leaf(2, 2.0))
-        rules = Rules("nan", Target("y", TargetType.FLOAT64), inputs,
-                      NumericSplit("x", parts, 0, children))  # fmt: skip
+        rules = Rules(
+            "nan", Target("y", TargetType.FLOAT64), inputs, NumericSplit("x", parts, 0, children)
+        )
         expected = [missing] * 3 + ([2, missing] if to == 0 else [missing, 2])
         assert tables.leaves(sql(rules, dialect)) == expected
 
@@ -236,10 +271,17 @@ def test_integers_are_compared_as_integers(dialect):
     assert tables.leaves(sql(rules, dialect)) == [0, 1, 2, 0, 1]
 
 
-@pytest.mark.parametrize("kind, integers", [
-    ("Float32", False), ("Float64", False), ("Int64", True), ("UInt8", True), ("Int16", True),
-    ("LowCardinality(Nullable(Int64))", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind, integers",
+    [
+        ("Float32", False),
+        ("Float64", False),
+        ("Int64", True),
+        ("UInt8", True),
+        ("Int16", True),
+        ("LowCardinality(Nullable(Int64))", True),
+    ],
+)
 def test_clickhouse_columns_may_be_narrow_and_hold_no_null(kind, integers):
     tables = Tables(available("clickhouse"))
     values = [0, 1, 2, 3]
@@ -252,10 +294,16 @@ def test_clickhouse_columns_may_be_narrow_and_hold_no_null(kind, integers):
 
 @pytest.mark.parametrize("levels", [0, 32])
 @pytest.mark.parametrize("missing, unseen", [(0, 1), (1, 0), (1, 1)])
-@pytest.mark.parametrize("kind", [
-    "Nullable(String)", "LowCardinality(String)", "LowCardinality(Nullable(String))", "String",
-    "Enum8('abc' = 1, 'é' = 2, 'other' = 3, '' = 4)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "Nullable(String)",
+        "LowCardinality(String)",
+        "LowCardinality(Nullable(String))",
+        "String",
+        "Enum8('abc' = 1, 'é' = 2, 'other' = 3, '' = 4)",
+    ],
+)
 def test_clickhouse_texts_of_any_type_answer_alike(kind, missing, unseen, levels, monkeypatch):
     nesting(monkeypatch, levels)
     tables = Tables(available("clickhouse"))
@@ -297,8 +345,9 @@ def test_conditions_fit_the_engine_at_the_depth_where_nesting_ends(dialect):
     for level in range(depth):
         parts = tuple(Interval(t, k % 2) for k, t in enumerate([0.1, 0.2, 17.5, 20.0, 30.0, None]))
         node = NumericSplit("x", parts, 0, (node, Leaf(level + 1, float(level + 1))))
-    rules = Rules("nested", Target("y", TargetType.FLOAT64),
-                  (Feature("x", FeatureType.FLOAT32),), node)  # fmt: skip
+    rules = Rules(
+        "nested", Target("y", TargetType.FLOAT64), (Feature("x", FeatureType.FLOAT32),), node
+    )
     tables = Tables(dialect)
     data = tables.fill_for(rules)
     text = sql(rules, dialect)
@@ -313,32 +362,47 @@ def test_conditions_fit_the_engine_at_the_depth_where_nesting_ends(dialect):
 def test_a_thousand_intervals_to_two_children_are_one_condition(dialect):
     parts = tuple(Interval(t, k % 2) for k, t in enumerate([*map(float, range(1000)), None]))
     leaves = (Leaf(0, (0.5, 0.5)), Leaf(1, (0.25, 0.75)))
-    rules = Rules("comb", Target("y", TargetType.INTEGER, (0, 1)), (X,),
-                  NumericSplit("x", parts, 1, leaves))  # fmt: skip
+    rules = Rules(
+        "comb", Target("y", TargetType.INTEGER, (0, 1)), (X,), NumericSplit("x", parts, 1, leaves)
+    )
     table = Table.of({"x": np.arange(-1, 1001, 0.5)})
     found = check(rules, "sql", {"dialect": dialect}, [table])
     assert (found.outcome, found.mismatches) == ("agrees", 0), found
 
 
-@pytest.mark.parametrize("classes", [
-    ("a", "b'\n\"*/;--\\"), (INT64_MIN, INT64_MAX), (-1, 0), (False, True), (True,), (3,),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("a", "b'\n\"*/;--\\"),
+        (INT64_MIN, INT64_MAX),
+        (-1, 0),
+        (False, True),
+        (True,),
+        (3,),
+    ],
+)
 def test_labels_keep_their_type_and_probabilities_are_doubles(dialect, classes):
     kind = {str: "string", int: "integer", bool: "boolean"}[type(classes[0])]
-    leaves = tuple(Leaf(k, tuple(float(k == i) for i in range(len(classes))))
-                   for k in range(len(classes)))  # fmt: skip
-    parts = tuple(Interval(None if k == len(classes) - 1 else float(k), k)
-                  for k in range(len(classes)))  # fmt: skip
-    rules = Rules("types", Target("y", TargetType(kind), classes), (X,),
-                  NumericSplit("x", parts, 0, leaves))  # fmt: skip
+    leaves = tuple(
+        Leaf(k, tuple(float(k == i) for i in range(len(classes)))) for k in range(len(classes))
+    )
+    parts = tuple(
+        Interval(None if k == len(classes) - 1 else float(k), k) for k in range(len(classes))
+    )
+    rules = Rules(
+        "types", Target("y", TargetType(kind), classes), (X,), NumericSplit("x", parts, 0, leaves)
+    )
     agrees(rules, dialect, 20)
     tables = Tables(dialect)
     tables.fill({"x": [0.0]}, {"x": "double"})
     schema = tables.table(sql(rules, dialect)).schema
     assert str(schema.field("probability_0").type) == "double"
     assert "int" in str(schema.field("leaf").type)
-    assert str(schema.field("prediction").type).removeprefix("u").startswith(
-        {"string": "string", "integer": "int", "boolean": "bool"}[kind])  # fmt: skip
+    assert (
+        str(schema.field("prediction").type)
+        .removeprefix("u")
+        .startswith({"string": "string", "integer": "int", "boolean": "bool"}[kind])
+    )
 
 
 @pytest.mark.parametrize("make", [lambda: chain(6), regression, single_leaf])
@@ -385,8 +449,9 @@ def test_hostile_prefixes(dialect, prefix):
     assert found[prefix + "probability_1"].to_pylist() == [1.0, 0.875, 0.75]
 
 
-@pytest.mark.parametrize("name", ["q\"'`; DROP TABLE x; --", "with blank", "answers", "é😀\\n",
-                                  "select", "a.b"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["q\"'`; DROP TABLE x; --", "with blank", "answers", "é😀\\n", "select", "a.b"]
+)
 def test_hostile_table_names(dialect, name):
     rules, tables = chain(3), Tables(dialect)
     data = tables.fill_for(rules, name=name)
@@ -403,8 +468,9 @@ def test_all_hostile_names_and_texts_at_once(dialect):
     names = [n for n in folded.values() if n not in outputs and "${" not in n]
     node = Leaf(len(names), 0.0)
     for level, name in reversed(list(enumerate(names))):
-        node = SetSplit(name, (Group((names[level - 1],), 0),), 1,
-                        (Leaf(level, float(level)), node), 1)  # fmt: skip
+        node = SetSplit(
+            name, (Group((names[level - 1],), 0),), 1, (Leaf(level, float(level)), node), 1
+        )
     features = tuple(
         Feature(name, FeatureType.CATEGORY, (names[level - 1],)) for level, name in enumerate(names)
     )
@@ -423,8 +489,9 @@ def test_columns_are_refused_where_the_engine_takes_them_for_one(dialect, first,
         assert dialect == "spark"
         return
     tables = Tables(dialect)
-    tables.fill({first: [-1.0, -1.0, 1.0], second: [-1.0, 1.0, -1.0]},
-                {first: "double", second: "double"})  # fmt: skip
+    tables.fill(
+        {first: [-1.0, -1.0, 1.0], second: [-1.0, 1.0, -1.0]}, {first: "double", second: "double"}
+    )
     assert tables.leaves(text) == [0, 1, 2]
 
 
@@ -458,10 +525,15 @@ def test_databricks_has_the_words_of_spark(example):
             assert first == second
 
 
-@pytest.mark.parametrize("name, package", [
-    ("clickhouse", "chdb"), ("datafusion", "datafusion"), ("spark", "pyspark"),
-    ("clickhouse", "pyarrow"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, package",
+    [
+        ("clickhouse", "chdb"),
+        ("datafusion", "datafusion"),
+        ("spark", "pyspark"),
+        ("clickhouse", "pyarrow"),
+    ],
+)
 def test_a_missing_engine_says_what_to_install(name, package, monkeypatch):
     for other in ("chdb", "datafusion", "pyspark"):
         if other != package:

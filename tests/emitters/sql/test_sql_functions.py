@@ -22,8 +22,13 @@ from mbndt.tables.table import Table
 
 RUN = ["duckdb", "postgres"]
 FUNCTIONS = [*RUN, "bigquery", "snowflake"]
-TYPES = {"float64": "double precision", "float32": "double precision", "integer": "bigint",
-         "boolean": "boolean", "category": "text"}  # fmt: skip
+TYPES = {
+    "float64": "double precision",
+    "float32": "double precision",
+    "integer": "bigint",
+    "boolean": "boolean",
+    "category": "text",
+}
 
 
 def quoted(name):
@@ -78,9 +83,16 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("dialect", RUN)
-@pytest.mark.parametrize("make", [
-    lambda: chain(6), lambda: chain(50), regression, single_leaf, many_intervals,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: chain(6),
+        lambda: chain(50),
+        regression,
+        single_leaf,
+        many_intervals,
+    ],
+)
 def test_every_output_answers_as_the_interpreter(dialect, make):
     rules = make()
     table = boundary_rows(rules, 60)
@@ -116,11 +128,18 @@ def test_a_function_answers_as_the_interpreter_on_drawn_trees(dialect, hostile):
 
 
 @pytest.mark.parametrize("dialect", RUN)
-@pytest.mark.parametrize("name, called", [
-    ("f", '"f"'), ("own.f", '"own"."f"'), ('own."f.g"', '"own"."f.g"'),
-    ('"q""\'; DROP TABLE x; --"', '"q""\'; DROP TABLE x; --"'), ("select", '"select"'),
-    ("é😀", '"é😀"'), ("$$", '"$$"'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, called",
+    [
+        ("f", '"f"'),
+        ("own.f", '"own"."f"'),
+        ('own."f.g"', '"own"."f.g"'),
+        ('"q""\'; DROP TABLE x; --"', '"q""\'; DROP TABLE x; --"'),
+        ("select", '"select"'),
+        ("é😀", '"é😀"'),
+        ("$$", '"$$"'),
+    ],
+)
 def test_a_function_has_the_name_that_it_is_given(dialect, name, called):
     rules = one_split(X, [1.0])
     with Engine(dialect) as engine:
@@ -162,8 +181,16 @@ def test_arguments_are_converted_to_the_parameters_types(dialect):
             options = {"as": "function", "function": "f", "output": "leaf"}
             engine.rows(sql(one_split(feature, [0.5, 2.0]), dialect=dialect, **options))
             nan = "CAST('nan' AS double precision)"
-            arguments = ["NULL", nan, "1", "CAST(0.25 AS real)", "CAST(2.5 AS decimal(9, 3))",
-                         "CAST(2 AS smallint)", "-1e-320", "CAST('infinity' AS real)"]  # fmt: skip
+            arguments = [
+                "NULL",
+                nan,
+                "1",
+                "CAST(0.25 AS real)",
+                "CAST(2.5 AS decimal(9, 3))",
+                "CAST(2 AS smallint)",
+                "-1e-320",
+                "CAST('infinity' AS real)",
+            ]
             (row,) = engine.rows("SELECT " + ", ".join(f"f({text})" for text in arguments))
             assert row == (1, 1, 1, 0, 2, 2, 0, 2)
             if dialect == "postgres":
@@ -225,13 +252,26 @@ def test_parameters_that_a_dialect_takes_for_one_are_refused_used_or_not():
 
 TEXTS = {
     "duckdb": ['CREATE MACRO "early_warning"(', '"lactate" DOUBLE', '"respiratory rate" BIGINT'],
-    "postgres": ['CREATE FUNCTION "early_warning"(', '"lactate" DOUBLE PRECISION', "RETURNS TEXT",
-                 "LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE"],
-    "bigquery": ["CREATE FUNCTION `early_warning`(", "`lactate` FLOAT64", "RETURNS STRING AS (",
-                 "`on oxygen` BOOL", "`respiratory rate` INT64"],
-    "snowflake": ['CREATE FUNCTION "early_warning"(', '"lactate" DOUBLE',
-                  "RETURNS VARCHAR IMMUTABLE AS $$ CASE", "END $$;"],
-}  # fmt: skip
+    "postgres": [
+        'CREATE FUNCTION "early_warning"(',
+        '"lactate" DOUBLE PRECISION',
+        "RETURNS TEXT",
+        "LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE",
+    ],
+    "bigquery": [
+        "CREATE FUNCTION `early_warning`(",
+        "`lactate` FLOAT64",
+        "RETURNS STRING AS (",
+        "`on oxygen` BOOL",
+        "`respiratory rate` INT64",
+    ],
+    "snowflake": [
+        'CREATE FUNCTION "early_warning"(',
+        '"lactate" DOUBLE',
+        "RETURNS VARCHAR IMMUTABLE AS $$ CASE",
+        "END $$;",
+    ],
+}
 
 
 @pytest.mark.parametrize("dialect", FUNCTIONS)
@@ -264,17 +304,22 @@ def test_a_function_is_one_statement_whatever_the_texts(dialect):
         assert values <= texts
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"dialect": "mysql"}, "--as function: only for --dialect duckdb, postgres, bigquery,"
-                           " snowflake, got mysql"),
-    ({"table": "t"}, "--table: only for --as expression or select or view, got --as function"),
-    ({"view": "v"}, "--view: only for --as view"),
-    ({"prefix": "p"}, "--prefix: only for --as select or view"),
-    ({"function": "a..b"}, "--function: got 'a..b'"),
-    ({"function": "f", "as": "select"}, "--function: only for --as function"),
-    ({"output": "labl"}, "did you mean 'label'"),
-    ({"output": "label", "as": "view"}, "--output: only for --as expression or function"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (
+            {"dialect": "mysql"},
+            "--as function: only for --dialect duckdb, postgres, bigquery, snowflake, got mysql",
+        ),
+        ({"table": "t"}, "--table: only for --as expression or select or view, got --as function"),
+        ({"view": "v"}, "--view: only for --as view"),
+        ({"prefix": "p"}, "--prefix: only for --as select or view"),
+        ({"function": "a..b"}, "--function: got 'a..b'"),
+        ({"function": "f", "as": "select"}, "--function: only for --as function"),
+        ({"output": "labl"}, "did you mean 'label'"),
+        ({"output": "label", "as": "view"}, "--output: only for --as expression or function"),
+    ],
+)
 def test_a_wrong_option_is_named(options, message, example):
     with pytest.raises(OptionError) as caught:
         emit(example, "sql", **{"as": "function"} | options)

@@ -46,11 +46,21 @@ from mbndt.tables.table import Table
 DATA = exp.to_table("data")
 SERVERS = {"postgres": Postgres, "mysql": MariaDb}
 TYPES = {
-    "postgres": {"float64": "double precision", "float32": "double precision",
-                 "integer": "bigint", "boolean": "boolean", "category": "text"},
-    "mysql": {"float64": "double", "float32": "double", "integer": "bigint",
-              "boolean": "boolean", "category": "longtext"},
-}  # fmt: skip
+    "postgres": {
+        "float64": "double precision",
+        "float32": "double precision",
+        "integer": "bigint",
+        "boolean": "boolean",
+        "category": "text",
+    },
+    "mysql": {
+        "float64": "double",
+        "float32": "double",
+        "integer": "bigint",
+        "boolean": "boolean",
+        "category": "longtext",
+    },
+}
 
 
 class Server:
@@ -61,9 +71,11 @@ class Server:
         self.engine = SERVERS[dialect]()
         self.cursor = self.engine.connection.cursor()
         kind = "SCHEMA" if dialect == "postgres" else "DATABASE"
-        for text in (f"DROP {kind} IF EXISTS {self.quoted('own')}{' CASCADE' * (kind == 'SCHEMA')}",
-                     f"CREATE {kind} {self.quoted('own')}",
-                     "SET search_path = own" if kind == "SCHEMA" else "USE own"):  # fmt: skip
+        for text in (
+            f"DROP {kind} IF EXISTS {self.quoted('own')}{' CASCADE' * (kind == 'SCHEMA')}",
+            f"CREATE {kind} {self.quoted('own')}",
+            "SET search_path = own" if kind == "SCHEMA" else "USE own",
+        ):
             self.cursor.execute(text)
 
     def quoted(self, name):
@@ -153,8 +165,7 @@ def test_path_conditions_answer_as_the_interpreter(server, monkeypatch):
 
 def test_an_engine_reads_and_returns_every_double_as_it_is(server):
     draw = random.Random(5)
-    doubles = [struct.unpack("<d", struct.pack("<Q", draw.getrandbits(64)))[0]
-               for _ in range(4000)]  # fmt: skip
+    doubles = [struct.unpack("<d", struct.pack("<Q", draw.getrandbits(64)))[0] for _ in range(4000)]
     doubles = [value for value in doubles if math.isfinite(value)]
     doubles += [10 ** draw.uniform(-323, 308) for _ in range(2000)]
     doubles += [draw.randrange(1, 10**6) / 10 ** draw.randrange(1, 7) for _ in range(2000)]
@@ -229,13 +240,21 @@ def test_integers_are_compared_as_integers(server):
         assert server.leaves(rules, table=f"t{k}") == [1, 2, 2, 0, 1, 1]
 
 
-@pytest.mark.parametrize("classes", [
-    ("a\\", "b'\n\"*/;--", "é😀"), (INT64_MIN, INT64_MAX), (-1, 0), (False, True), (True,),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ("a\\", "b'\n\"*/;--", "é😀"),
+        (INT64_MIN, INT64_MAX),
+        (-1, 0),
+        (False, True),
+        (True,),
+    ],
+)
 def test_labels_keep_their_type(server, classes):
     kind = {str: "string", int: "integer", bool: "boolean"}[type(classes[0])]
-    leaves = tuple(Leaf(k, tuple(float(k == i) for i in range(len(classes))))
-                   for k in range(len(classes)))  # fmt: skip
+    leaves = tuple(
+        Leaf(k, tuple(float(k == i) for i in range(len(classes)))) for k in range(len(classes))
+    )
     parts = tuple(Interval(float(k), k) for k in range(len(classes) - 1))
     root = NumericSplit("x", (*parts, Interval(None, len(classes) - 1)), 0, leaves)
     agrees(server, Rules("types", Target("y", TargetType(kind), classes), (X,), root))
@@ -243,22 +262,31 @@ def test_labels_keep_their_type(server, classes):
 
 TEXTS = {
     "postgres": {
-        "text": {}, "varchar(9)": {}, "char(5)": {"abc ": "abc"},
-        "text COLLATE folding": {}, "name": {},
+        "text": {},
+        "varchar(9)": {},
+        "char(5)": {"abc ": "abc"},
+        "text COLLATE folding": {},
+        "name": {},
     },
     "mysql": {
-        "longtext": {}, "varchar(9)": {}, "char(9)": {"abc ": "abc"},
-        "varchar(9) COLLATE utf8mb4_bin": {}, "varchar(9) COLLATE utf8mb4_unicode_ci": {},
-        "varchar(9) CHARACTER SET latin1": {"e\u0301": "e?"}, "varbinary(9)": {},
+        "longtext": {},
+        "varchar(9)": {},
+        "char(9)": {"abc ": "abc"},
+        "varchar(9) COLLATE utf8mb4_bin": {},
+        "varchar(9) COLLATE utf8mb4_unicode_ci": {},
+        "varchar(9) CHARACTER SET latin1": {"e\u0301": "e?"},
+        "varbinary(9)": {},
     },
-}  # fmt: skip
+}
 
 
 def folds(server):
     """Create a collation to which case and accents are nothing; not every build has one."""
     try:
-        server.rows("CREATE COLLATION folding (provider = icu, deterministic = false,"
-                    " locale = 'und-u-ks-level1')")  # fmt: skip
+        server.rows(
+            "CREATE COLLATION folding (provider = icu, deterministic = false,"
+            " locale = 'und-u-ks-level1')"
+        )
         return True
     except Exception as error:
         assert "ICU is not supported" in str(error)
@@ -292,13 +320,22 @@ def test_an_enum_is_a_category(server):
 
 
 MODES = {
-    "postgres": [[], ["SET standard_conforming_strings = off", "SET backslash_quote = off"],
-                 ["SET quote_all_identifiers = on"], ["SET transform_null_equals = on"]],
-    "mysql": [[], ["SET sql_mode = 'NO_BACKSLASH_ESCAPES'"], ["SET sql_mode = 'ANSI'"],
-              ["SET sql_mode = 'TRADITIONAL'"], ["SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci"],
-              ["SET character_set_connection = latin1"], ["SET character_set_connection = utf8mb3"],
-              ],
-}  # fmt: skip
+    "postgres": [
+        [],
+        ["SET standard_conforming_strings = off", "SET backslash_quote = off"],
+        ["SET quote_all_identifiers = on"],
+        ["SET transform_null_equals = on"],
+    ],
+    "mysql": [
+        [],
+        ["SET sql_mode = 'NO_BACKSLASH_ESCAPES'"],
+        ["SET sql_mode = 'ANSI'"],
+        ["SET sql_mode = 'TRADITIONAL'"],
+        ["SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci"],
+        ["SET character_set_connection = latin1"],
+        ["SET character_set_connection = utf8mb3"],
+    ],
+}
 
 
 @pytest.mark.parametrize("mode", range(7))
@@ -339,8 +376,11 @@ def test_names_that_no_column_can_have_are_refused(server):
     refused = []
     for name in dict.fromkeys(words):
         try:
-            sql(one_split(Feature(name, FeatureType.FLOAT64), [0.0]), dialect=server.dialect,
-                prefix="p")  # fmt: skip
+            sql(
+                one_split(Feature(name, FeatureType.FLOAT64), [0.0]),
+                dialect=server.dialect,
+                prefix="p",
+            )
         except TargetError as error:
             assert "no column can be named" in str(error)
             refused.append(name)
@@ -348,10 +388,21 @@ def test_names_that_no_column_can_have_are_refused(server):
     assert refused
 
 
-@pytest.mark.parametrize("first, second", [
-    ("A", "a"), ("É", "é"), ("İ", "i"), ("ı", "i"), ("K", "k"), ("Σ", "σ"), ("Ǆ", "ǆ"), ("é", "e"),
-    ("a" * 63 + "b", "a" * 63 + "c"), ("é" * 31 + "ab", "é" * 31 + "ac"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ("A", "a"),
+        ("É", "é"),
+        ("İ", "i"),
+        ("ı", "i"),
+        ("K", "k"),
+        ("Σ", "σ"),
+        ("Ǆ", "ǆ"),
+        ("é", "e"),
+        ("a" * 63 + "b", "a" * 63 + "c"),
+        ("é" * 31 + "ab", "é" * 31 + "ac"),
+    ],
+)
 def test_columns_that_an_engine_takes_for_one_are_refused(server, first, second):
     try:
         sql(twins(first, second), dialect=server.dialect)
@@ -409,9 +460,13 @@ def test_a_server_ends_and_leaves_nothing_behind_however_its_process_ends(engine
     except EngineMissing as error:
         pytest.skip(str(error))
     before = set(Path(tempfile.gettempdir()).glob("mbndt-*"))
-    holder = subprocess.Popen([sys.executable, "-W", "error", "-c", HOLD.format(engine=engine)],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)  # fmt: skip
+    holder = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", HOLD.format(engine=engine)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert json.loads(holder.stdout.readline()).startswith(("PostgreSQL", "MariaDB"))
     new = set(Path(tempfile.gettempdir()).glob("mbndt-*")) - before
     (folder,) = [path for path in new if owner_is(path, holder.pid)]
@@ -477,8 +532,9 @@ def test_text_beyond_the_database_fails_and_does_not_break_what_follows(server):
     else:
         assert server.engine.ask(data, "SELECT * FROM data") == [("a\0b",)]
     with pytest.raises(Exception, match="nothing"):
-        server.engine.ask(Data(DATA, {"x": FeatureType.FLOAT64}, [[1.0]]),
-                          "SELECT nothing FROM data")  # fmt: skip
+        server.engine.ask(
+            Data(DATA, {"x": FeatureType.FLOAT64}, [[1.0]]), "SELECT nothing FROM data"
+        )
     data = Data(DATA, {"x": FeatureType.FLOAT64}, [[-0.0, None]])
     assert server.engine.ask(data, "SELECT * FROM data") == [(-0.0,), (None,)]
 

@@ -16,7 +16,7 @@ from mbndt.learning.network.encoding import (
     fit_encoder,
     least,
     typed_columns,
-)  # fmt: skip
+)
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.schema import Schema, infer_features, infer_labels
 

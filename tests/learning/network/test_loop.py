@@ -168,9 +168,11 @@ def test_the_restarts_come_best_first_and_without_epochs_the_first_wins():
     seen = []
     made = make_loss(y, 2)
     trained = train(
-        x, lambda rows, device: seen.append(rows) or made(rows, device), y,
+        x,
+        lambda rows, device: seen.append(rows) or made(rows, device),
+        y,
         replace(SMALL, restarts=4, epochs=0),
-    )  # fmt: skip
+    )
     assert len(trained.restarts) == 4
     assert trained.network is trained.restarts[0]
     assert {record["stage"] for record in trained.history} == {"restarts"}
@@ -209,9 +211,12 @@ def test_the_monitor_is_what_the_second_stage_keeps_the_best_of():
         seen = []
         settings = replace(SMALL, monitor=monitor, patience=3, epochs=40)
         trained = train(
-            x, make_loss(y, 2), y, settings,
+            x,
+            make_loss(y, 2),
+            y,
+            settings,
             lambda stage, epoch, most, best, seen=seen: seen.append((stage, best)),
-        )  # fmt: skip
+        )
         values = [sign * r[monitor][0] for r in trained.history if r["stage"] == "training"]
         assert seen[-1] == ("training", pytest.approx(max(values), abs=1e-6))
         assert len(values) == int(np.argmax(values)) + 1 + 3
@@ -222,8 +227,12 @@ def test_a_class_of_one_row_only_trains():
     y = np.minimum(y, 1).astype(np.int64)
     y[7] = 2
     seen = []
-    train(x, lambda rows, device: seen.append(rows) or make_loss(y, 3)(rows, device), y,
-          replace(SMALL, first_epochs=1, epochs=0))  # fmt: skip
+    train(
+        x,
+        lambda rows, device: seen.append(rows) or make_loss(y, 3)(rows, device),
+        y,
+        replace(SMALL, first_epochs=1, epochs=0),
+    )
     assert 7 in seen[0]
     assert len(seen[0]) == 80
 
@@ -242,11 +251,21 @@ def test_the_same_seed_gives_the_same_parameters(classes):
     assert not np.array_equal(one.leaves, other.leaves)
 
 
-@pytest.mark.parametrize("option, value", [
-    ("monitor", "accuracy"), ("class_weight", "even"), ("sample", 1), ("sample", 2.5),
-    ("epochs", -1), ("first_epochs", 0), ("patience", 0), ("first_patience", True),
-    ("depth", 5), ("device", "tpu"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("monitor", "accuracy"),
+        ("class_weight", "even"),
+        ("sample", 1),
+        ("sample", 2.5),
+        ("epochs", -1),
+        ("first_epochs", 0),
+        ("patience", 0),
+        ("first_patience", True),
+        ("depth", 5),
+        ("device", "tpu"),
+    ],
+)
 def test_a_wrong_option_names_itself(option, value):
     with pytest.raises(OptionError, match=f"^--{option.replace('_', '-')}: got "):
         preset("paper", **{option: value})

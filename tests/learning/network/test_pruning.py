@@ -136,8 +136,11 @@ def joined(split):
     """Return a split whose neighbouring intervals to one child are one; groups likewise."""
     if isinstance(split, NumericSplit):
         parts = split.intervals
-        kept = [p for p, following in zip(parts, [*parts[1:], None], strict=True)
-                if following is None or following.to != p.to]  # fmt: skip
+        kept = [
+            p
+            for p, following in zip(parts, [*parts[1:], None], strict=True)
+            if following is None or following.to != p.to
+        ]
         return replace(split, intervals=tuple(Interval(p.below, p.to) for p in kept))
     members = {}
     for group in split.groups:
@@ -151,8 +154,10 @@ def test_intervals_and_groups_to_one_child_joined_answer_every_input_alike():
         rules = told_apart(drawn(seed)[2])
         merged = rewritten(rules, joined)
         assert equivalent(rules, merged, exact=True) is None
-        count = [sum(len(s.intervals) for s in each.splits if isinstance(s, NumericSplit))
-                 for each in (rules, merged)]  # fmt: skip
+        count = [
+            sum(len(s.intervals) for s in each.splits if isinstance(s, NumericSplit))
+            for each in (rules, merged)
+        ]
         shorter += count[1] < count[0]
     assert shorter  # redirected intervals beside the branch that took them
 

@@ -21,7 +21,7 @@ from mbndt.learning.network.tree import (
     selected,
     soften,
     thresholds,
-)  # fmt: skip
+)
 
 TAU = 0.3
 
@@ -188,9 +188,12 @@ def test_at_rest_a_network_routes_as_in_training(shape):
 
 
 @given(
-    st.integers(0, 10**6), st.integers(2, 7), st.sampled_from([0.02, 0.08, 0.3, 1.2]),
-    st.sampled_from([0.2, 1.0, 4.0, 30.0]), st.sampled_from([0.0, -6.0, -20.0, 5.0]),
-)  # fmt: skip
+    st.integers(0, 10**6),
+    st.integers(2, 7),
+    st.sampled_from([0.02, 0.08, 0.3, 1.2]),
+    st.sampled_from([0.2, 1.0, 4.0, 30.0]),
+    st.sampled_from([0.0, -6.0, -20.0, 5.0]),
+)
 def test_bounds_are_where_the_branch_at_rest_changes(seed, branching, tau, masks, gaps):
     shape = Shape(1, branching, 1)
     params, _ = drawn(shape, 1, seed)

@@ -16,19 +16,24 @@ TARGET = Target("y", TargetType.INTEGER, (0, 1))
 def drawn_table(seed, rows=300):
     draw = np.random.default_rng(seed)
     letters = draw.choice(list("abcdefgh"), rows, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.03, 0.01, 0.01])
-    table = Table.of({
-        "x": np.where(draw.random(rows) < 0.1, np.nan, draw.normal(size=rows).round(1)),
-        "wide": draw.normal(size=rows) * 10.0 ** draw.integers(-300, 300, rows),
-        "f": draw.normal(size=rows).astype(np.float32),
-        "i": draw.integers(-(2**62), 2**62, rows),
-        "b": draw.random(rows) < 0.3,
-        "c": np.where(draw.random(rows) < 0.1, "", letters).astype(object),
-    })  # fmt: skip
+    table = Table.of(
+        {
+            "x": np.where(draw.random(rows) < 0.1, np.nan, draw.normal(size=rows).round(1)),
+            "wide": draw.normal(size=rows) * 10.0 ** draw.integers(-300, 300, rows),
+            "f": draw.normal(size=rows).astype(np.float32),
+            "i": draw.integers(-(2**62), 2**62, rows),
+            "b": draw.random(rows) < 0.3,
+            "c": np.where(draw.random(rows) < 0.1, "", letters).astype(object),
+        }
+    )
     features = (
-        Feature("x", FeatureType.FLOAT64), Feature("wide", FeatureType.FLOAT64),
-        Feature("f", FeatureType.FLOAT32), Feature("i", FeatureType.INTEGER),
-        Feature("b", FeatureType.BOOLEAN), Feature("c", FeatureType.CATEGORY, tuple("abcdefgh")),
-    )  # fmt: skip
+        Feature("x", FeatureType.FLOAT64),
+        Feature("wide", FeatureType.FLOAT64),
+        Feature("f", FeatureType.FLOAT32),
+        Feature("i", FeatureType.INTEGER),
+        Feature("b", FeatureType.BOOLEAN),
+        Feature("c", FeatureType.CATEGORY, tuple("abcdefgh")),
+    )
     typed = {feature.name: table.typed(feature) for feature in features}
     outcome = np.eye(2)[(draw.random(rows) < 0.5).astype(int)]
     return features, typed, outcome

@@ -40,9 +40,15 @@ def evidence(draw, outcome, *, columns=3, levels=0, view=False, weights=None):
     category = Feature("c", FeatureType.CATEGORY, tuple(f"{i}" for i in range(levels)))
     axis = SetAxis(category, np.arange(levels), levels, levels + 2) if levels else None
     problem = Problem(
-        bins.astype(np.uint8), (size + 1 + bool(levels),) * columns, Classes(outcome), 1.0, 6, 4,
-        3, weights,
-    )  # fmt: skip
+        bins.astype(np.uint8),
+        (size + 1 + bool(levels),) * columns,
+        Classes(outcome),
+        1.0,
+        6,
+        4,
+        3,
+        weights,
+    )
     told = out_of_bag(problem.bins, outcome, np.ones(rows), 0) if view else None
     return Evidence(problem, (axis or NumberAxis(NUMBER, ()),) * columns, outcome, told)
 
@@ -112,8 +118,13 @@ def test_noise_gives_one_leaf_at_every_size():
     for rows, draws in ((100, 16), (300, 16), (2_000, 6), (12_000, 2)):
         for seed in range(draws):
             draw = np.random.default_rng([rows, seed])
-            table = Table.of({"a": draw.normal(size=rows), "b": draw.normal(size=rows),
-                              "y": draw.integers(2, size=rows)})  # fmt: skip
+            table = Table.of(
+                {
+                    "a": draw.normal(size=rows),
+                    "b": draw.normal(size=rows),
+                    "y": draw.integers(2, size=rows),
+                }
+            )
             leaves.append(len(learn(table, "y", QUICK).rules.leaves))
     assert np.mean(np.array(leaves) <= 2) >= 0.95
 

@@ -176,9 +176,16 @@ def test_weighted_values_count_as_copies_of_rows():
 
 @pytest.mark.parametrize(
     ("weights", "counts"),
-    [([2, 4, 6], [1, 2, 3]), ([3, 0, 3], [1, 0, 1]), ([0.5, 0.5], [1, 1]), ([5, 7], [5, 7]),
-     ([1.5, 0.5], [1.2, 0.4]), ([1e300, 1.0], [1, 0]), ([0.0], [0.0])],
-)  # fmt: skip
+    [
+        ([2, 4, 6], [1, 2, 3]),
+        ([3, 0, 3], [1, 0, 1]),
+        ([0.5, 0.5], [1, 1]),
+        ([5, 7], [5, 7]),
+        ([1.5, 0.5], [1.2, 0.4]),
+        ([1e300, 1.0], [1, 0]),
+        ([0.0], [0.0]),
+    ],
+)
 def test_whole_weights_are_counts_and_others_proportions(weights, counts):
     found = unit_weights(len(weights), np.array(weights, float))
     assert found == pytest.approx(np.array(counts, float))
@@ -215,10 +222,15 @@ def test_a_rare_class_is_found_without_its_every_row_as_a_leaf(rows, rare):
 @pytest.mark.parametrize("preset_name", ["default", "fast"])
 @pytest.mark.parametrize(
     "columns",
-    [{"c": ["a", "b"] * 4}, {"x": [np.inf, -np.inf] * 20}, {"x": [np.inf, 1.0, 2.0, np.inf] * 10},
-     {"c": [f"only {i}" for i in range(40)]}, {"x": [None, 1.0] * 20}],
+    [
+        {"c": ["a", "b"] * 4},
+        {"x": [np.inf, -np.inf] * 20},
+        {"x": [np.inf, 1.0, 2.0, np.inf] * 10},
+        {"c": [f"only {i}" for i in range(40)]},
+        {"x": [None, 1.0] * 20},
+    ],
     ids=["rare categories", "infinities", "an infinity and numbers", "distinct", "gaps"],
-)  # fmt: skip
+)
 def test_a_lone_strange_column_is_learned_from(columns, preset_name):
     (values,) = columns.values()
     labels = [str(value) in ("a", "inf", "None", "only 1") for value in values]

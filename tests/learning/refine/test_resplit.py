@@ -59,9 +59,10 @@ def brute_force(problem, tree, rows):
             ways = []
             for here in members:
                 leaf = goal.losses(goal.best(here), here).sum() if len(here) else 0.0
-                ways.append([(leaf, None)] + [
-                    (problem.losses(child, here).sum(), i) for i, child in enumerate(subtrees)
-                ])  # fmt: skip
+                ways.append(
+                    [(leaf, None)]
+                    + [(problem.losses(child, here).sum(), i) for i, child in enumerate(subtrees)]
+                )
             for way in itertools.product(*ways):
                 used = {i for _, i in way if i is not None}
                 own = sum(extras(subtrees[i]) for i in used)
