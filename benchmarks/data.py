@@ -13,6 +13,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.training_set import Rows
 from mbndt.rules import Feature, FeatureType
+from mbndt.tables.files import read_table
 from mbndt.tables.schema import Labels, Schema, infer_features, infer_target
 from mbndt.tables.table import Column, Table
 
@@ -104,7 +105,7 @@ def _read(key: str, folder: Path | None) -> Rows:
     entry = manifest(folder)[key]
     names = entry["notes"].partition(DIGITS_NOTE)[2].split()
     schema = Schema({name: {"name": name, "type": "category"} for name in names})
-    return _rows(Table.read(folder / entry["file"]), schema)
+    return _rows(read_table(folder / entry["file"]), schema)
 
 
 def _sklearn(key: str) -> Rows:

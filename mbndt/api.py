@@ -12,6 +12,7 @@ from mbndt.conformance.verify import verify as run_targets
 from mbndt.emitters import TARGETS
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import Rules
+from mbndt.tables.files import read_table
 from mbndt.tables.table import Table
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def save(model: Model | Rules, path: str | Path) -> None:
     Raises `OptionError` for rules that would stand in a `.pt` file without their model,
     `OutputError` for a file that can't be written.
     """
-    from mbndt.writing import write_whole
+    from mbndt.files import write_whole
 
     path = Path(path)
     if path.suffix.lower() == ".json" or isinstance(model, Rules):
@@ -171,7 +172,7 @@ def verify(
 
 def _table(data: object, query: str | None) -> Table:
     if isinstance(data, (str, Path)):
-        return Table.read(data, query)
+        return read_table(data, query)
     if query is not None:
         raise OptionError("query: only with the path of a DuckDB or SQLite file")
     return Table.of(data)

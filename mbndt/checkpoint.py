@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from mbndt.errors import CheckpointError, RulesError
+from mbndt.files import write_whole
 from mbndt.rules import Rules
 from mbndt.rules.json import MAX_BYTES
-from mbndt.writing import write_whole
 
 if TYPE_CHECKING:
     from mbndt.learning.pipeline import Model

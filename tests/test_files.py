@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from mbndt.errors import OutputError
-from mbndt.writing import check_writable, write_whole
+from mbndt.files import check_writable, write_whole
 
 
 def test_a_file_is_made_or_replaced_and_keeps_its_mode(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mbndt.errors import OptionError, nearest, shown
-from mbndt.reading import read_plain
+from mbndt.files import read_plain
 from mbndt.rules import Feature, FeatureType, Rules
 from mbndt.rules.values import label_text
 

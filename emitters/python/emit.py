@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.nested import Branch, functions
-from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Split
+from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Split, csv_rows
 from mbndt.rules.cuts import Range, arms, ranges
-from mbndt.tables import csv_rows
 from mbndt.tables.csv_format import known_marks
 
 if TYPE_CHECKING:

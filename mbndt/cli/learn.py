@@ -198,7 +198,7 @@ def tune(
 
 def _check_outputs(data: Path, *paths: Path | None) -> None:
     """Refuse, before the long part, outputs that can't be written or would overwrite each other."""
-    from mbndt.writing import check_writable
+    from mbndt.files import check_writable
 
     taken = {data.resolve()}
     for path in paths:

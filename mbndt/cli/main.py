@@ -252,7 +252,7 @@ def verify(
     from mbndt.cli.report import checks_json, print_checks
     from mbndt.conformance.verify import verify as run
     from mbndt.emitters import TARGETS
-    from mbndt.writing import check_writable
+    from mbndt.files import check_writable
 
     chosen = [t for word in target or ["all"] for t in (TARGETS if word == "all" else [word])]
     if json and str(json) != "-":

@@ -43,10 +43,10 @@ def read(
 ) -> Table:
     """Read a table as the options of a command say, with the marks that rules were learned with."""
     from mbndt.tables.csv_format import CsvFormat, known_marks
-    from mbndt.tables.table import Table
+    from mbndt.tables.files import read_table
 
     form = CsvFormat(separator, decimal, tuple(missing or ()), encoding)
-    return Table.read(data, query, form, known_marks(rules))
+    return read_table(data, query, form, known_marks(rules))
 
 
 def note(text: str) -> None:
@@ -56,7 +56,7 @@ def note(text: str) -> None:
 
 def write(content: str | bytes, path: Path | None) -> None:
     """Write an artefact to a file, whole or not at all, or to stdout."""
-    from mbndt.writing import write_whole
+    from mbndt.files import write_whole
 
     if path is not None and str(path) != "-":
         write_whole(path, content)

@@ -30,8 +30,8 @@ from mbndt.rules import (
     Rules,
     Threshold,
 )
+from mbndt.rules.csv_rows import with_point
 from mbndt.rules.values import float32_above
-from mbndt.tables.csv_rows import with_point
 from mbndt.tables.table import Table
 
 SIDES = (-math.inf, math.inf)

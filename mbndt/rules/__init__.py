@@ -1,4 +1,8 @@
-"""Rules, the form that everything else reads: a decision tree over raw, typed columns."""
+"""Rules, the form that everything else reads: a decision tree over raw, typed columns.
+
+A `Rules` object is immutable and always valid: building one checks every invariant, and a
+broken one raises `RulesError` with the path of the node (`root.children[1].intervals[0].below`).
+"""
 
 from mbndt.rules.nodes import (
     INT64_MAX,
@@ -13,7 +17,6 @@ from mbndt.rules.nodes import (
     Leaf,
     Node,
     NumericSplit,
-    Rules,
     SetSplit,
     Split,
     Target,
@@ -22,6 +25,7 @@ from mbndt.rules.nodes import (
     deep_recursion,
     walk,
 )
+from mbndt.rules.rules import Rules
 
 __all__ = [
     "INT64_MAX",

@@ -15,16 +15,8 @@ from functools import cached_property
 
 from mbndt.errors import OptionError, shown
 from mbndt.rules.cuts import double_cut
-from mbndt.rules.nodes import (
-    Feature,
-    FeatureType,
-    Leaf,
-    Node,
-    NumericSplit,
-    Rules,
-    Split,
-    Threshold,
-)
+from mbndt.rules.nodes import Feature, FeatureType, Leaf, Node, NumericSplit, Split, Threshold
+from mbndt.rules.rules import Rules
 from mbndt.rules.values import Value, float32_above
 
 Box = Mapping[str, int]

@@ -15,11 +15,11 @@ from mbndt.rules.nodes import (
     FeatureType,
     Node,
     NumericSplit,
-    Rules,
     SetSplit,
     Split,
     Threshold,
 )
+from mbndt.rules.rules import Rules
 from mbndt.rules.values import float32_above, float32_step
 
 # Turns a threshold into the target's own number.

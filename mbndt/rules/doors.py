@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from mbndt.interpreter import Predictions
-    from mbndt.rules.nodes import Rules
+    from mbndt.rules.rules import Rules
 
 
 class Doors:

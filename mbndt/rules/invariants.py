@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 from mbndt.errors import RulesError, nearest, shown
 from mbndt.rules.nodes import (
@@ -15,7 +16,6 @@ from mbndt.rules.nodes import (
     FeatureType,
     Leaf,
     NumericSplit,
-    Rules,
     SetSplit,
     Split,
     Target,
@@ -23,6 +23,9 @@ from mbndt.rules.nodes import (
     Threshold,
     walk,
 )
+
+if TYPE_CHECKING:
+    from mbndt.rules.rules import Rules
 
 
 def check_text(text: object, where: str, *, empty: bool = False) -> str:

@@ -27,7 +27,6 @@ from mbndt.rules.nodes import (
     Leaf,
     Node,
     NumericSplit,
-    Rules,
     SetSplit,
     Split,
     Target,
@@ -35,6 +34,7 @@ from mbndt.rules.nodes import (
     Threshold,
     deep_recursion,
 )
+from mbndt.rules.rules import Rules
 
 FORMAT, VERSION = "mbndt-rules", 1
 MAX_BYTES = 64 * 2**20

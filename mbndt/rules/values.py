@@ -15,8 +15,8 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from mbndt.errors import DataError, shown
+from mbndt.rules.csv_rows import is_gap, with_point
 from mbndt.rules.nodes import FeatureType
-from mbndt.tables.csv_rows import is_gap, with_point
 
 Value: TypeAlias = float | int | bool | str | None
 

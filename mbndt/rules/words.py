@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from mbndt.errors import shown
 from mbndt.rules.cuts import Range, ranges, written_cut
-from mbndt.rules.nodes import Node, NumericSplit, Rules, Split
+from mbndt.rules.nodes import Node, NumericSplit, Split
+from mbndt.rules.rules import Rules
 from mbndt.rules.values import label_text
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mbndt.errors import DataError, warn
+from mbndt.rules.csv_rows import read_columns
 from mbndt.tables.csv_format import CsvFormat
-from mbndt.tables.csv_rows import read_columns
 from mbndt.tables.table import Table
 
 

@@ -26,7 +26,7 @@ STDIN = "-"
 
 
 def read_table(
-    path: Path,
+    path: str | Path,
     query: str | None = None,
     form: CsvFormat | None = None,
     marks: tuple[str, ...] = (),
@@ -38,6 +38,7 @@ def read_table(
     Raises `DataError` that names the file, and the row or column where one is at fault;
     `OptionError` for options of a CSV where there is none.
     """
+    path = Path(path)
     source = "stdin" if str(path) == STDIN else str(path)
     form = form or CsvFormat()
     try:

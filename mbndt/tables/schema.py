@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.errors import DataError, OptionError, nearest, shown, warn
-from mbndt.reading import read_plain
+from mbndt.files import read_plain
 from mbndt.rules import Feature, FeatureType, Label, Rules, Target, TargetType
 from mbndt.rules.invariants import check_feature, check_target
 from mbndt.rules.json import read_feature, read_target

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +18,12 @@ import numpy.typing as npt
 
 from mbndt.errors import DataError, nearest, shown, warn
 from mbndt.rules import INT64_MAX, Feature, FeatureType
+from mbndt.rules.csv_rows import gap_counts, is_gap, with_point
 from mbndt.rules.values import Value, is_missing, read_cell, read_value
-from mbndt.tables.csv_rows import gap_counts, is_gap, with_point
 from mbndt.tables.declared import array_of, declared_type, kind_of
 
 if TYPE_CHECKING:
-    from mbndt.tables.csv_format import CsvFormat
+    pass
 
 UNSEEN = -1
 
@@ -130,23 +129,6 @@ class Table:
         declared = {name: kind for name, kind in types.items() if kind is not None}
         rows = len(next(iter(columns.values()), data))  # type: ignore[arg-type]
         return cls(columns, rows, declared=declared)
-
-    @classmethod
-    def read(
-        cls,
-        path: str | Path,
-        query: str | None = None,
-        form: CsvFormat | None = None,
-        marks: tuple[str, ...] = (),
-    ) -> Table:
-        """Read CSV (also .gz), Parquet, or with `query` a DuckDB or SQLite file; `-` is stdin.
-
-        `marks` are more texts that mean a missing value, if it is a CSV. Raises `DataError` that
-        names the file, and the row or column where one is at fault.
-        """
-        from mbndt.tables.files import read_table
-
-        return read_table(Path(path), query, form, marks)
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from mbndt.errors import DataError, shown, warn
 from mbndt.rules import INT64_MAX, INT64_MIN, FeatureType
-from mbndt.tables.csv_rows import is_gap, with_point
+from mbndt.rules.csv_rows import is_gap, with_point
 from mbndt.tables.table import Table, plain_numbers
 
 # A column with at least this share of numbers is meant to be one of numbers, and with less than

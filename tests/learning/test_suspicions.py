@@ -13,6 +13,7 @@ from mbndt.errors import DataWarning
 from mbndt.learning.pipeline import prepare
 from mbndt.learning.settings import preset
 from mbndt.tables.csv_files import parse_csv
+from mbndt.tables.files import read_table
 from mbndt.tables.table import Table
 
 ROWS = 400
@@ -151,10 +152,10 @@ def test_small_tables_and_classes_of_few_rows_are_left_alone():
 def test_the_row_index_of_pandas_is_left_out_unless_asked_for(tmp_path, draw, y):
     frame = pd.DataFrame({"x": draw.normal(size=ROWS), "y": y}).sort_values("y")
     frame.to_parquet(tmp_path / "t.parquet")
-    table = Table.read(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
     with pytest.warns(DataWarning, match="'__index_level_0__' is left out: it was the row index"):
         rows, _ = prepare(table, "y", preset("fast"))
     assert [feature.name for feature in rows.features] == ["x"]
     frame.set_index("y").to_parquet(tmp_path / "t.parquet")
-    rows, _ = prepare(Table.read(tmp_path / "t.parquet"), "y", preset("fast"))
+    rows, _ = prepare(read_table(tmp_path / "t.parquet"), "y", preset("fast"))
     assert [feature.name for feature in rows.features] == ["x"]

@@ -30,9 +30,10 @@ from mbndt.emitters import emit
 from mbndt.errors import DataError, DataWarning, OptionError
 from mbndt.interpreter import predict
 from mbndt.rules import Feature, FeatureType
+from mbndt.rules.csv_rows import GAPS, GAPS_AS_WRITTEN, csv_rows, is_gap
 from mbndt.tables.csv_files import parse_csv
 from mbndt.tables.csv_format import CsvFormat, known_marks
-from mbndt.tables.csv_rows import GAPS, GAPS_AS_WRITTEN, csv_rows, is_gap
+from mbndt.tables.files import read_table
 from mbndt.tables.schema import Schema, infer_features, infer_target, infer_type, missing_rows
 from mbndt.tables.table import Table
 from mbndt.tables.text_columns import NULLS
@@ -395,7 +396,7 @@ def test_what_is_no_csv_is_named_with_a_way_out(tmp_path, what):
     path = tmp_path / "data.csv"
     path.write_bytes(FOREIGN[what])
     with pytest.raises(DataError, match=f"data.csv: .*({what})") as told:
-        Table.read(path)
+        read_table(path)
     assert "\n" not in str(told.value)
 
 
@@ -405,16 +406,16 @@ def test_another_encoding_is_never_guessed_but_can_be_named(tmp_path):
     with pytest.raises(
         DataError, match=r"not UTF-8 text at byte 11, line 3; if '2,Müller'.*cp1252"
     ):
-        Table.read(path)
-    assert Table.read(path, form=CsvFormat(encoding="cp1252")).column("y")[1] == "Müller"
+        read_table(path)
+    assert read_table(path, form=CsvFormat(encoding="cp1252")).column("y")[1] == "Müller"
     path.write_bytes(TEXT.encode("utf-16"))
-    assert list(Table.read(path, form=CsvFormat(encoding="utf-16")).column("y")) == ["é"]
+    assert list(read_table(path, form=CsvFormat(encoding="utf-16")).column("y")) == ["é"]
 
 
 def test_options_of_a_csv_are_refused_elsewhere(tmp_path):
     duckdb.sql("SELECT 1 AS x").write_parquet(str(tmp_path / "t.parquet"))
     with pytest.raises(OptionError, match=r"--missing: is for CSV, and .* is Parquet"):
-        Table.read(tmp_path / "t.parquet", form=CsvFormat(missing=("NA",)))
+        read_table(tmp_path / "t.parquet", form=CsvFormat(missing=("NA",)))
 
 
 def through_fifo(tmp_path: Path, data: bytes, query: str | None = None) -> Table:
@@ -423,7 +424,7 @@ def through_fifo(tmp_path: Path, data: bytes, query: str | None = None) -> Table
     writer = threading.Thread(target=path.write_bytes, args=(data,), daemon=True)
     writer.start()
     try:
-        return Table.read(path, query)
+        return read_table(path, query)
     finally:
         writer.join(5)
 

@@ -17,6 +17,7 @@ from mbndt.interpreter import predict
 from mbndt.learning.pipeline import learn
 from mbndt.learning.settings import preset
 from mbndt.rules import Feature, FeatureType
+from mbndt.tables.files import read_table
 from mbndt.tables.schema import Schema, infer_features, infer_type
 from mbndt.tables.table import Table
 
@@ -106,14 +107,14 @@ def nullable() -> pd.DataFrame:
 def parquet_of(frame: Any, folder: Path) -> Table:
     path = folder / "t.parquet"
     (frame.write_parquet if hasattr(frame, "write_parquet") else frame.to_parquet)(path)
-    return Table.read(path)
+    return read_table(path)
 
 
 def arrow_parquet(folder: Path) -> Table:
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(arrow(), folder / "t.parquet")
-    return Table.read(folder / "t.parquet")
+    return read_table(folder / "t.parquet")
 
 
 def duckdb_table(folder: Path) -> Table:
@@ -121,7 +122,7 @@ def duckdb_table(folder: Path) -> Table:
     with duckdb.connect(str(folder / "t.duckdb")) as base:
         base.execute("CREATE TABLE t AS SELECT * FROM held")
     del held
-    return Table.read(folder / "t.duckdb", "FROM t")
+    return read_table(folder / "t.duckdb", "FROM t")
 
 
 def sqlite_table(folder: Path) -> Table:
@@ -141,7 +142,7 @@ def sqlite_table(folder: Path) -> Table:
         ]
         base.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(ARROW))})", rows)
         base.commit()
-    return Table.read(folder / "t.sqlite", "SELECT * FROM t")
+    return read_table(folder / "t.sqlite", "SELECT * FROM t")
 
 
 def relabelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -213,13 +214,13 @@ def test_rules_of_a_sample_answer_all_rows_of_the_same_source(tmp_path, source):
         if source == "DuckDB":
             with duckdb.connect(str(tmp_path / "t.db")) as base:
                 base.execute("CREATE TABLE t AS SELECT * FROM held")
-            return Table.read(tmp_path / "t.db", "FROM t")
+            return read_table(tmp_path / "t.db", "FROM t")
         if source == "SQLite":
             with closing(sqlite3.connect(tmp_path / "t.db")) as base:
                 base.execute("CREATE TABLE t (x REAL, y TEXT)")
                 base.executemany("INSERT INTO t VALUES (?, ?)", zip(values, y, strict=True))
                 base.commit()
-            return Table.read(tmp_path / "t.db", "SELECT * FROM t")
+            return read_table(tmp_path / "t.db", "SELECT * FROM t")
         return Table.of(held)
 
     sample = of([34.0, None, 36.0, 38.0, 39.0, 40.0] * 10)

@@ -19,6 +19,7 @@ from mbndt.errors import DataError
 from mbndt.rules import Feature, FeatureType
 from mbndt.rules.values import read_cell, read_value
 from mbndt.tables.csv_files import parse_csv
+from mbndt.tables.files import read_table
 from mbndt.tables.table import UNSEEN, Table, distinct
 
 
@@ -204,7 +205,7 @@ def test_csv_files_with_mark_blank_lines_and_gzip(tmp_path):
     (tmp_path / "t.csv").write_bytes(text)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
     for name in ("t.csv", "t.csv.gz"):
-        table = Table.read(tmp_path / name)
+        table = read_table(tmp_path / name)
         assert table.rows == 2
         assert list(table.columns) == ["x", "y"]
         assert list(table.column("y")) == ["a", ""]
@@ -221,7 +222,7 @@ def test_cells_of_a_csv_file_come_back_as_they_were(rows, plain_rows):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "t.csv")
         path.write_bytes(out.getvalue().encode("utf-8-sig"))
-        for table in (parse_csv(out.getvalue()), Table.read(path)):
+        for table in (parse_csv(out.getvalue()), read_table(path)):
             assert table.rows == len(rows)
             assert list(table.columns) == ["x", "y"]
             assert list(zip(*table.columns.values(), strict=True)) == rows
@@ -231,7 +232,7 @@ def test_a_byte_that_is_no_text_is_named_by_its_place_in_the_file(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"x\n" + b"1\n" * 50_000 + b"\xff\n")
     with pytest.raises(DataError, match="not UTF-8 text at byte 100002"):
-        Table.read(path)
+        read_table(path)
 
 
 def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
@@ -247,7 +248,7 @@ def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
         base.execute("INSERT INTO t VALUES (1, 2.5, 'a', 1), (2, NULL, NULL, NULL)")
     base.close()
     for name, asked in (("t.parquet", None), ("t.duckdb", query), ("t.sqlite", query)):
-        table = Table.read(tmp_path / name, asked)
+        table = read_table(tmp_path / name, asked)
         read = {
             n: table.typed(Feature(n, FeatureType(kind), ("a",) if n == "c" else ()))
             for n, kind in {"i": "integer", "x": "float64", "c": "category", "f": "boolean"}.items()
@@ -256,26 +257,26 @@ def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
         assert read["x"].values[0] == 2.5
         assert all(read[n].missing.tolist() == [False, True] for n in "xcf")
     with pytest.raises(DataError, match="--query"):
-        Table.read(tmp_path / "t.sqlite")
+        read_table(tmp_path / "t.sqlite")
     with pytest.raises(DataError, match="nothere"):
-        Table.read(tmp_path / "t.sqlite", "SELECT * FROM nothere")
+        read_table(tmp_path / "t.sqlite", "SELECT * FROM nothere")
     with pytest.raises(DataError, match="nothere"):
-        Table.read(tmp_path / "t.duckdb", "SELECT * FROM nothere")
+        read_table(tmp_path / "t.duckdb", "SELECT * FROM nothere")
     with pytest.raises(DataError, match="--query"):
-        Table.read(tmp_path / "t.parquet", query)
+        read_table(tmp_path / "t.parquet", query)
 
 
 def test_wide_numbers_keep_their_digits(tmp_path):
     values = "(9007199254740993::HUGEINT, 9007199254740993::DECIMAL(18, 0)), (NULL, NULL)"
     with duckdb.connect(str(tmp_path / "t.duckdb")) as base:
         base.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {values}) AS v(h, d)")
-    table = Table.read(tmp_path / "t.duckdb", "SELECT * FROM t ORDER BY h")
+    table = read_table(tmp_path / "t.duckdb", "SELECT * FROM t ORDER BY h")
     for name in "hd":
         column = table.typed(Feature(name, FeatureType.INTEGER))
         assert column.values[0] == 2**53 + 1
         assert column.missing.tolist() == [False, True]
     with pytest.raises(DataError, match="expected a SELECT"):
-        Table.read(tmp_path / "t.duckdb", "")
+        read_table(tmp_path / "t.duckdb", "")
 
 
 @pytest.mark.parametrize("name", ["x*.parquet", "a[1].parquet", "q?.parquet"])
@@ -284,7 +285,7 @@ def test_a_parquet_path_is_no_pattern(tmp_path, name):
         for rows, path in ((2, name), (5, "xyz.parquet"), (5, "a1.parquet"), (5, "qq.parquet")):
             base.execute(f"COPY (SELECT * FROM range({rows})) TO '{tmp_path}/o' (FORMAT parquet)")
             (tmp_path / "o").rename(tmp_path / path)
-    assert Table.read(tmp_path / name).rows == 2
+    assert read_table(tmp_path / name).rows == 2
 
 
 @pytest.mark.parametrize("content", [b"PAR1nonsense", b"\x1f\x8bnonsense", b"\xff\xff", b""])
@@ -292,7 +293,7 @@ def test_a_damaged_file_is_a_plain_error(tmp_path, content):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(DataError, match="file"):
-        Table.read(path)
+        read_table(path)
 
 
 def test_a_lacking_column_names_the_nearest():

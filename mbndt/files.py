@@ -1,14 +1,28 @@
-"""Files written whole or not at all."""
+"""Files: plain values read from JSON or TOML, and anything written whole or not at all."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mbndt.errors import OutputError
+from mbndt.errors import OptionError, OutputError
+
+
+def read_plain(path: Path, option: str) -> object:
+    """Return what a JSON or (by its suffix) TOML file holds; raises `OptionError` that names it."""
+    try:
+        text = path.read_text("utf-8")
+        found: object = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+    except OSError as error:
+        raise OptionError(f"--{option}: {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise OptionError(f"--{option}: {path}: {error}") from None
+    return found
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

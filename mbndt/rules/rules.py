@@ -1,0 +1,84 @@
+"""The class `Rules`: the final model, of which everything else is made or told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from mbndt.rules.doors import Doors
+from mbndt.rules.invariants import check
+from mbndt.rules.nodes import (
+    Feature,
+    Label,
+    Leaf,
+    Node,
+    NumericSplit,
+    Split,
+    Target,
+    Threshold,
+    walk,
+)
+
+
+@dataclass(frozen=True)
+class Rules(Doors):
+    """A decision tree over raw columns, valid by construction.
+
+    Args: `name`, any text; `target`; `features`, in the order of the targets' inputs; `root`;
+    `provenance`, plain JSON values that document and never change an answer.
+    Raises `RulesError` where an invariant is broken.
+    """
+
+    name: str
+    target: Target
+    features: tuple[Feature, ...]
+    root: Node
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def task(self) -> Literal["classification", "regression"]:
+        """Return the task; a regression is what has no classes."""
+        return "classification" if self.target.classes else "regression"
+
+    @cached_property
+    def feature(self) -> Mapping[str, Feature]:
+        """Return the features by name."""
+        return {feature.name: feature for feature in self.features}
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Return the leaves in the order of their ids."""
+        return tuple(node for _, _, node in walk(self.root) if isinstance(node, Leaf))
+
+    @cached_property
+    def splits(self) -> tuple[Split, ...]:
+        """Return the splits, depth-first."""
+        return tuple(node for _, _, node in walk(self.root) if not isinstance(node, Leaf))
+
+    @cached_property
+    def used(self) -> tuple[Feature, ...]:
+        """Return the features that some split tests, in the order of `features`."""
+        tested = {split.feature for split in self.splits}
+        return tuple(feature for feature in self.features if feature.name in tested)
+
+    def thresholds(self, feature: Feature) -> tuple[Threshold, ...]:
+        """Return all thresholds that some split compares a feature with, rising."""
+        splits = [split for split in self.splits if split.feature == feature.name]
+        found = {t for s in splits if isinstance(s, NumericSplit) for t in s.thresholds}
+        return tuple(sorted(found))
+
+    @cached_property
+    def depth(self) -> int:
+        """Return the greatest number of splits on a path."""
+        return max(depth for _, depth, _ in walk(self.root))
+
+    def label(self, leaf: Leaf) -> Label | float:
+        """Return a leaf's label in the target's own type; a regression's value."""
+        if isinstance(leaf.value, tuple):
+            return self.target.classes[leaf.class_index]
+        return leaf.value
