@@ -14,7 +14,9 @@ and of what they are told while things go on:
 
     DataWarning           UserWarning   a table that was read, but may not be what was meant
 
-A message is one line: what came, what was expected, where, and the nearest valid choice.
+A message is one line: what came, what was expected, where, and the nearest valid choice. It names
+parameters of the library, in backquotes where one is offered as a way out (`exclude`) and before a
+colon where one is wrong (depth: got 9, expected 1 to 4); the command line makes options of them.
 """
 
 from __future__ import annotations

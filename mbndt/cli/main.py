@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -60,7 +61,7 @@ def main() -> NoReturn:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except MbndtError as error:
-        code = _failed(str(error))
+        code = _failed(with_dashes(str(error)))
     except ModuleNotFoundError as error:
         if (message := lacking(error)) is None:
             raise
@@ -77,6 +78,21 @@ def main() -> NoReturn:
             raise
         code = _failed(error.format_message())
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def with_dashes(message: str) -> str:
+    """Return a message of the library with its parameters as the options that they are here."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    options = {
+        param.opts[0].removeprefix("--").replace("-", "_"): param.opts[0]
+        for command in commands
+        for param in command.params
+        if param.opts[0].startswith("--")
+    }
+    start, colon, rest = message.partition(":")
+    if colon and start in options:
+        message = f"{options[start]}:{rest}"
+    return re.sub(r"`(\w+)`", lambda found: options.get(found[1], found[0]), message)
 
 
 def _let_go(code: int) -> int:
@@ -106,7 +122,7 @@ def _warned(others: Callable[..., None]) -> Callable[..., None]:
             others(message, category, *place, **more)
         elif str(message) not in told:
             told.add(str(message))
-            _say("warning", str(message))
+            _say("warning", with_dashes(str(message)))
 
     return show
 
