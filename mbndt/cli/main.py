@@ -61,7 +61,7 @@ def main() -> NoReturn:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except MbndtError as error:
-        code = _failed(with_dashes(str(error)))
+        code = _failed(with_dashes(str(error), first=isinstance(error, OptionError)))
     except ModuleNotFoundError as error:
         if (message := lacking(error)) is None:
             raise
@@ -80,8 +80,10 @@ def main() -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def with_dashes(message: str) -> str:
-    """Return a message of the library with its parameters as the options that they are here."""
+def with_dashes(message: str, *, first: bool = False) -> str:
+    """Return a message of the library with its parameters as the options that they are here: those
+    in backquotes, and that before the first colon.
+    """
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     options = {
         param.opts[0].removeprefix("--").replace("-", "_"): param.opts[0]
@@ -90,7 +92,7 @@ def with_dashes(message: str) -> str:
         if param.opts[0].startswith("--")
     }
     start, colon, rest = message.partition(":")
-    if colon and start in options:
+    if first and colon and start in options:
         message = f"{options[start]}:{rest}"
     return re.sub(r"`(\w+)`", lambda found: options.get(found[1], found[0]), message)
 
