@@ -99,7 +99,10 @@ dialects = st.fixed_dictionaries(
 @given(dialects, st.integers(1, 4), st.data())
 def test_what_the_csv_module_writes_is_read_back_cell_by_cell(dialect, width, data):
     names = [f"c{i}" for i in range(width)]
-    row = st.lists(word, min_size=width, max_size=width)
+    # The module quotes a lone carriage return only where lines end with one, or all is quoted.
+    plain = dialect["quoting"] == csv.QUOTE_MINIMAL and dialect["lineterminator"] == "\n"
+    cell = word.filter(lambda text: "\r" not in text) if plain else word
+    row = st.lists(cell, min_size=width, max_size=width)
     rows = data.draw(st.lists(row, max_size=6))
     out = io.StringIO(newline="")
     csv.writer(out, **dialect).writerows([names, *rows])
