@@ -32,8 +32,8 @@ from mbndt.tables.schema import Labels, Schema, Values, infer_features, infer_ta
 from mbndt.tables.table import Table
 
 if TYPE_CHECKING:
+    from mbndt.learning.network.frozen import TrainedNetwork
     from mbndt.learning.network.loop import Progress
-    from mbndt.learning.network.tree import TrainedNetwork
 
 Codes = npt.NDArray[np.int64]
 

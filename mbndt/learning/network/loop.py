@@ -19,12 +19,12 @@ from sklearn.model_selection import train_test_split
 from torch import Tensor
 
 from mbndt.learning.network.encoding import Floats
+from mbndt.learning.network.frozen import TrainedNetwork
 from mbndt.learning.network.losses import Indices, Loss
 from mbndt.learning.network.tree import (
     Parameters,
     Shape,
     Soft,
-    TrainedNetwork,
     forward,
     gradients,
     initial,

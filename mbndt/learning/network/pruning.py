@@ -36,7 +36,7 @@ from mbndt.rules import (
 from mbndt.tables.table import Column
 
 if TYPE_CHECKING:
-    from mbndt.learning.network.tree import TrainedNetwork
+    from mbndt.learning.network.frozen import TrainedNetwork
 
 # Makes a leaf from its id, the network's outputs [K], and the training rows that reach it [m].
 LeafMaker = Callable[[int, Floats, npt.NDArray[np.intp]], Leaf]

@@ -10,8 +10,9 @@ from drawn_tables import mixed_table
 from mbndt.conformance.verify import special_values
 from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.learning.network.encoding import fit_encoder, typed_columns
+from mbndt.learning.network.frozen import TrainedNetwork
 from mbndt.learning.network.pruning import prune, surviving
-from mbndt.learning.network.tree import Shape, TrainedNetwork, initial
+from mbndt.learning.network.tree import Shape, initial
 from mbndt.rules import Group, Interval, Leaf, NumericSplit
 from mbndt.rules.boxes import answer, equivalent
 from mbndt.tables.schema import Schema, infer_features, infer_labels

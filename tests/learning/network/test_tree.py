@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbndt.learning.network.encoding import GRID
+from mbndt.learning.network.frozen import TrainedNetwork
 from mbndt.learning.network.tree import (
     CLAMP,
     Shape,
-    TrainedNetwork,
     bounds,
     entmax15,
     forward,
