@@ -14,8 +14,9 @@ from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.training_set import Rows
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.files import read_table
-from mbndt.tables.schema import Labels, Schema, infer_features, infer_target
+from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Column, Table
+from mbndt.tables.target import Labels, infer_target
 
 TARGET = "target"
 # The paper's data sets by their OpenML ids.

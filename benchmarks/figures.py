@@ -11,7 +11,7 @@ from mbndt.interpreter import route
 from mbndt.learning.training_set import Rows
 from mbndt.measures.metrics import balanced_accuracy, path_lengths, squared_error_figures
 from mbndt.rules import NumericSplit, Rules, walk
-from mbndt.tables.schema import Labels, Values
+from mbndt.tables.target import Labels, Values
 
 # Balanced accuracy (for numbers R squared), leaves that training rows reach, thresholds, mean
 # splits and mean different features on a test row's path, CPU seconds of the fit.

@@ -16,7 +16,7 @@ from benchmarks.data import usual
 from benchmarks.figures import Figures, figures_of
 from mbndt.learning.training_set import Rows
 from mbndt.rules import FeatureType
-from mbndt.tables.schema import Labels
+from mbndt.tables.target import Labels
 
 # Categorical columns of fewer levels become one column a level.
 LEVELS = 10

@@ -193,7 +193,7 @@ def _without(
 ) -> tuple[Table, Any]:
     """Return a table without what is no feature, and its rows' weights."""
     from mbndt.learning.training_set import row_weights
-    from mbndt.tables.schema import read_weights
+    from mbndt.tables.target import read_weights
 
     if not isinstance(target, str):
         raise OptionError(

@@ -30,8 +30,9 @@ from mbndt.rules import (
     Threshold,
     deep_recursion,
 )
-from mbndt.tables.schema import Labels, Schema, Values, infer_target, missing_rows
+from mbndt.tables.schema import Schema
 from mbndt.tables.table import Column, Table
+from mbndt.tables.target import Labels, Values, infer_target, missing_rows
 
 LeafIds: TypeAlias = npt.NDArray[np.int64]
 

@@ -242,7 +242,7 @@ def _learning_table(
     table: Table, data: Path, target: str, exclude: list[str] | None, weights: str | None
 ) -> tuple[Table, Any]:
     """Return the table to learn from, without excluded columns, and its rows' weights."""
-    from mbndt.tables.schema import read_weights
+    from mbndt.tables.target import read_weights
 
     named: dict[str, list[Any]] = {
         "--target": [target],

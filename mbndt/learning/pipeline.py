@@ -28,8 +28,9 @@ from mbndt.measures.metrics import (
     squared_error_figures,
 )
 from mbndt.rules import Rules
-from mbndt.tables.schema import Labels, Schema, Values, infer_features, infer_target, missing_rows
+from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
+from mbndt.tables.target import Labels, Values, infer_target, missing_rows
 
 if TYPE_CHECKING:
     from mbndt.learning.network.frozen import TrainedNetwork

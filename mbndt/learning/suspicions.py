@@ -14,8 +14,9 @@ import numpy.typing as npt
 from mbndt.errors import shown, warn
 from mbndt.learning.training_set import Rows
 from mbndt.rules import Feature, FeatureType
-from mbndt.tables.schema import Schema, Values
+from mbndt.tables.schema import Schema
 from mbndt.tables.table import Categories, Column, Table
+from mbndt.tables.target import Values
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from mbndt.errors import DataError, warn
 from mbndt.learning.refine.problem import Classes, Floats, Goal, Indices, Numbers
 from mbndt.rules import INT64_MAX, Feature, Leaf, Target
-from mbndt.tables.schema import Labels, Values, read_weights
 from mbndt.tables.table import Column, Table
+from mbndt.tables.target import Labels, Values, read_weights
 
 LEAST_WEIGHT = 1e-9
 MANY_REPEATS = 20

@@ -29,8 +29,9 @@ from mbndt.learning.refine.problem import Floats, Indices
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.studies import completed, opened
 from mbndt.learning.training_set import Rows
-from mbndt.tables.schema import Labels, Schema
+from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
+from mbndt.tables.target import Labels
 
 if TYPE_CHECKING:
     from mbndt.learning.network.loop import Progress

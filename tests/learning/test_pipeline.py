@@ -14,8 +14,9 @@ from mbndt.learning.pipeline import evaluate, learn
 from mbndt.learning.settings import preset
 from mbndt.learning.training_set import Rows
 from mbndt.measures.metrics import balanced_accuracy, balanced_interval, path_lengths, wilson
-from mbndt.tables.schema import Schema, infer_target
+from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
+from mbndt.tables.target import infer_target
 
 FAST = preset("fast")
 

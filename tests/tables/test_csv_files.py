@@ -34,8 +34,9 @@ from mbndt.rules.csv_rows import GAPS, GAPS_AS_WRITTEN, csv_rows, is_gap
 from mbndt.tables.csv_files import parse_csv
 from mbndt.tables.csv_format import CsvFormat, known_marks
 from mbndt.tables.files import read_table
-from mbndt.tables.schema import Schema, infer_features, infer_target, infer_type, missing_rows
+from mbndt.tables.schema import Schema, infer_features, infer_type
 from mbndt.tables.table import Table
+from mbndt.tables.target import infer_target, missing_rows
 from mbndt.tables.text_columns import NULLS
 
 DATA = Path(__file__).parents[1] / "data"

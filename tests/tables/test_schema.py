@@ -13,18 +13,16 @@ from mbndt.errors import DataError, MbndtError, OptionError, RulesError
 from mbndt.rules import FeatureType, TargetType
 from mbndt.rules.values import is_missing, read_cell
 from mbndt.tables.csv_files import parse_csv
-from mbndt.tables.schema import (
+from mbndt.tables.schema import Schema, infer_features, infer_type
+from mbndt.tables.table import Table
+from mbndt.tables.target import (
     Labels,
-    Schema,
     Values,
-    infer_features,
     infer_labels,
     infer_target,
-    infer_type,
     missing_rows,
     read_weights,
 )
-from mbndt.tables.table import Table
 
 
 def csv_column(*cells: str) -> Table:

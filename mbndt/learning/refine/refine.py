@@ -24,8 +24,9 @@ from mbndt.learning.refine.resplit import improve
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.training_set import Rows, unit_weights
 from mbndt.rules import Leaf, Node, Rules
-from mbndt.tables.schema import Schema, infer_target
+from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
+from mbndt.tables.target import infer_target
 
 # Growing subtrees anew pays where rows bear many splits; beyond so many rows it takes long.
 REGROWN_ROWS = 100_000

@@ -18,7 +18,8 @@ from mbndt.learning.network.encoding import (
     typed_columns,
 )
 from mbndt.rules import Feature, FeatureType
-from mbndt.tables.schema import Schema, infer_features, infer_labels
+from mbndt.tables.schema import Schema, infer_features
+from mbndt.tables.target import infer_labels
 
 doubles = st.floats(allow_nan=False, width=64)
 samples = arrays(np.float64, st.integers(2, 40), elements=doubles)

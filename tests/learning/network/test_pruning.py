@@ -15,8 +15,9 @@ from mbndt.learning.network.pruning import prune, surviving
 from mbndt.learning.network.tree import Shape, initial
 from mbndt.rules import Group, Interval, Leaf, NumericSplit
 from mbndt.rules.boxes import answer, equivalent
-from mbndt.tables.schema import Schema, infer_features, infer_labels
+from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
+from mbndt.tables.target import infer_labels
 
 SEEDS = range(12)
 
