@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
     from mbndt.interpreter import Predictions
-    from mbndt.learning.pipeline import Model
+    from mbndt.learning.model import Model
     from mbndt.rules import Rules
     from mbndt.rules.boxes import equivalent
 
@@ -58,7 +58,7 @@ _HOMES = {
     "Check": "mbndt.api",
     "MBNDTClassifier": "mbndt.estimator",
     "MBNDTRegressor": "mbndt.estimator",
-    "Model": "mbndt.learning.pipeline",
+    "Model": "mbndt.learning.model",
     "Predictions": "mbndt.interpreter",
     "Rules": "mbndt.rules",
     "equivalent": "mbndt.rules.boxes",

@@ -16,8 +16,8 @@ from mbndt.tables.files import read_table
 from mbndt.tables.table import Table
 
 if TYPE_CHECKING:
+    from mbndt.learning.model import Model
     from mbndt.learning.network.loop import Progress
-    from mbndt.learning.pipeline import Model
 
 __all__ = ["Check", "learn", "save", "verify"]
 

@@ -23,7 +23,7 @@ from mbndt.rules import Rules
 from mbndt.rules.json import MAX_BYTES
 
 if TYPE_CHECKING:
-    from mbndt.learning.pipeline import Model
+    from mbndt.learning.model import Model
 
 RECORD = "/mbndt/rules.json"
 FORMAT = "mbndt-model"

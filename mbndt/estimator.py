@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
 
     from mbndt.interpreter import Predictions
-    from mbndt.learning.pipeline import Model
+    from mbndt.learning.model import Model
     from mbndt.learning.refine.problem import Floats
     from mbndt.rules import Rules
     from mbndt.tables.schema import Schema
@@ -130,7 +130,7 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a state of `__getstate__`; raises `RulesError` for rules that break the contract."""
-        from mbndt.learning.pipeline import Model
+        from mbndt.learning.model import Model
         from mbndt.learning.settings import Settings
         from mbndt.rules import Rules
 

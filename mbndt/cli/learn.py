@@ -25,7 +25,7 @@ from mbndt.cli.options import (
 from mbndt.errors import OptionError, nearest, shown
 
 if TYPE_CHECKING:
-    from mbndt.learning.pipeline import Model as LearnedModel
+    from mbndt.learning.model import Model as LearnedModel
     from mbndt.tables.table import Table
 
 TargetColumn = Annotated[str, typer.Option("--target", help="the column to predict")]
@@ -289,7 +289,7 @@ def refine(
     from mbndt.checkpoint import load, model_bytes
     from mbndt.cli.report import refined_line
     from mbndt.learning import settings
-    from mbndt.learning.pipeline import Model
+    from mbndt.learning.model import Model
     from mbndt.learning.refine.refine import refine_rules
     from mbndt.tables.csv_format import with_marks
 

@@ -24,8 +24,8 @@ from mbndt.rules.values import label_text
 if TYPE_CHECKING:
     from mbndt.conformance.verify import Check
     from mbndt.interpreter import Predictions
+    from mbndt.learning.model import Model
     from mbndt.learning.network.loop import Progress
-    from mbndt.learning.pipeline import Model
     from mbndt.learning.refine.refine import Refined
     from mbndt.rounding import Rounded
     from mbndt.tables.table import Table

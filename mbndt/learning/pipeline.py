@@ -1,32 +1,26 @@
-"""Learning from a table: networks, pruning, refining; and the figures on held-out rows."""
+"""Learning from a table: the rows, the networks, pruning and refining."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from mbndt.errors import DataError, OptionError
+from mbndt.errors import DataError
 from mbndt.extras import needed
-from mbndt.interpreter import route
-from mbndt.learning.network.encoding import Encoder, fit_encoder, typed_columns
-from mbndt.learning.network.pruning import prune, redirected
+from mbndt.learning.holdout import evaluate, hold_out, stratified
+from mbndt.learning.model import Model, with_figures
+from mbndt.learning.network.encoding import fit_encoder, typed_columns
+from mbndt.learning.network.pruning import prune
 from mbndt.learning.provenance import learned
-from mbndt.learning.refine.problem import Floats, Indices
+from mbndt.learning.refine.problem import Floats
 from mbndt.learning.refine.refine import refine
 from mbndt.learning.settings import Settings
 from mbndt.learning.short_thresholds import shorten
 from mbndt.learning.suspicions import warn_of_columns, without_row_index
 from mbndt.learning.training_set import Rows, unit_weights
-from mbndt.measures.metrics import (
-    balanced_accuracy,
-    balanced_interval,
-    path_lengths,
-    squared_error_figures,
-)
 from mbndt.rules import Rules
 from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
@@ -36,33 +30,8 @@ if TYPE_CHECKING:
     from mbndt.learning.network.frozen import TrainedNetwork
     from mbndt.learning.network.loop import Progress
 
-Codes = npt.NDArray[np.int64]
-
 # The paper's own branching: networks that refining starts from need no more, and take longer.
 START_BRANCHING = 3
-
-
-@dataclass(frozen=True)
-class Model:
-    """The trained whole: rules, and what they came from.
-
-    `network` is the winner of the restarts (None where no column varies or none was asked for) and
-    `encoder` makes its scores; `history` has a record an epoch; `held_out` the figures on rows that
-    learning did not see, empty where none were held out; `moved` counts the thresholds that became
-    shorter, `dropped` the rows left out as they lacked a target; `starts` has the objectives that
-    refining began and ended with, for each start, and `objective` that of the rules.
-    """
-
-    rules: Rules
-    settings: Settings
-    encoder: Encoder | None = None
-    network: TrainedNetwork | None = None
-    history: tuple[dict[str, Any], ...] = ()
-    held_out: Mapping[str, Any] = field(default_factory=dict)
-    moved: int = 0
-    dropped: int = 0
-    starts: tuple[tuple[float, float], ...] = ()
-    objective: float | None = None
 
 
 def learn(
@@ -98,12 +67,6 @@ def learn(
     if not len(held):
         return model
     return with_figures(model, evaluate(model.rules, rows.take(held)))
-
-
-def with_figures(model: Model, figures: dict[str, Any]) -> Model:
-    """Return a model that states, in its rules too, how it did on held-out rows."""
-    provenance = {**model.rules.provenance, "held out": figures}
-    return replace(model, held_out=figures, rules=replace(model.rules, provenance=provenance))
 
 
 def prepare(
@@ -164,26 +127,6 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
         raise DataError(
             f"{table.source}: column {outcome.target.name!r} is constant, expected {expected}"
         )
-
-
-def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
-    """Return the rows to learn from and those held out, stratified by class; the only row of a
-    class is learned from. Raises `OptionError` for a share that is none.
-    """
-    if not 0.0 <= holdout < 1.0:
-        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
-    everything = np.arange(rows.rows)
-    codes = rows.codes
-    alone = np.zeros(rows.rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
-    among = everything[~alone]
-    held = min(round(holdout * rows.rows), len(among) - 1)
-    if held <= 0:
-        return everything, everything[:0]
-    strata = stratified(codes, among, held)
-    from sklearn.model_selection import train_test_split
-
-    kept, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
-    return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
 
 
 def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Model:
@@ -248,41 +191,3 @@ def _sample(rows: Rows, settings: Settings) -> Rows:
         everything, train_size=settings.sample, random_state=settings.seed, stratify=strata
     )
     return rows.take(np.sort(index))
-
-
-def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
-    """Return the classes [m] to stratify a draw of `size` rows of some [m] by, or None where a
-    class or a part is too small for it.
-    """
-    if codes is None:
-        return None
-    counts = np.bincount(codes[among])
-    counts = counts[counts > 0]
-    fits = counts.min() >= 2 and len(counts) <= min(size, len(among) - size)
-    return codes[among] if fits else None
-
-
-def evaluate(rules: Rules, rows: Rows) -> dict[str, Any]:
-    """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
-    for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
-    absolute and root mean squared error with a 95 % interval.
-    """
-    leaf = route(rules, rows.typed, rows.rows)
-    figures: dict[str, Any] = {
-        "rows": rows.rows,
-        "mean_path": float(np.mean(path_lengths(rules)[leaf])),
-        "leaves": len(rules.leaves),
-        "redirected": redirected(rules, rows.typed, rows.rows),
-    }
-    if isinstance(rows.outcome, Values):
-        values = np.array([entry.value for entry in rules.leaves], np.float64)
-        return figures | squared_error_figures(rows.outcome.values, values[leaf])
-    codes = rows.outcome.codes
-    got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
-    return figures | {
-        "balanced_accuracy": balanced_accuracy(codes, got),
-        "balanced_accuracy_95": list(balanced_interval(codes, got)),
-        "accuracy": float(np.mean(got == codes)),
-        "class_rows": np.bincount(codes, minlength=len(rows.target.classes)).tolist(),
-        "class_hits": np.bincount(codes[got == codes], minlength=len(rows.target.classes)).tolist(),
-    }

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ from mbndt.rules import INT64_MAX, Feature, FeatureType
 from mbndt.rules.csv_rows import gap_counts, is_gap, with_point
 from mbndt.rules.values import Value, is_missing, read_cell, read_value
 from mbndt.tables.declared import array_of, declared_type, kind_of
-
-if TYPE_CHECKING:
-    pass
 
 UNSEEN = -1
 

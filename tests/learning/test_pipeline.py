@@ -8,9 +8,10 @@ from sklearn.metrics import balanced_accuracy_score
 from mbndt.checkpoint import save
 from mbndt.errors import DataError, OptionError
 from mbndt.interpreter import predict
+from mbndt.learning.holdout import evaluate
 from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.network.loop import batch_size
-from mbndt.learning.pipeline import evaluate, learn
+from mbndt.learning.pipeline import learn
 from mbndt.learning.settings import preset
 from mbndt.learning.training_set import Rows
 from mbndt.measures.metrics import balanced_accuracy, balanced_interval, path_lengths, wilson

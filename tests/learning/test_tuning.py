@@ -13,7 +13,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from mbndt.errors import DataError, OptionError
 from mbndt.learning import tuning
-from mbndt.learning.pipeline import hold_out, learn, prepare
+from mbndt.learning.holdout import hold_out
+from mbndt.learning.pipeline import learn, prepare
 from mbndt.learning.settings import preset
 from mbndt.learning.tuning import tune
 from mbndt.tables.table import Table

@@ -1,0 +1,82 @@
+"""Rows held out of learning: which they are, and the figures of rules on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbndt.errors import OptionError
+from mbndt.interpreter import route
+from mbndt.learning.network.pruning import redirected
+from mbndt.learning.refine.problem import Indices
+from mbndt.learning.training_set import Rows
+from mbndt.measures.metrics import (
+    balanced_accuracy,
+    balanced_interval,
+    path_lengths,
+    squared_error_figures,
+)
+from mbndt.rules import Rules
+from mbndt.tables.target import Values
+
+Codes = npt.NDArray[np.int64]
+
+
+def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
+    """Return the rows to learn from and those held out, stratified by class; the only row of a
+    class is learned from. Raises `OptionError` for a share that is none.
+    """
+    if not 0.0 <= holdout < 1.0:
+        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
+    everything = np.arange(rows.rows)
+    codes = rows.codes
+    alone = np.zeros(rows.rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
+    among = everything[~alone]
+    held = min(round(holdout * rows.rows), len(among) - 1)
+    if held <= 0:
+        return everything, everything[:0]
+    strata = stratified(codes, among, held)
+    from sklearn.model_selection import train_test_split
+
+    kept, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
+    return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
+
+
+def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
+    """Return the classes [m] to stratify a draw of `size` rows of some [m] by, or None where a
+    class or a part is too small for it.
+    """
+    if codes is None:
+        return None
+    counts = np.bincount(codes[among])
+    counts = counts[counts > 0]
+    fits = counts.min() >= 2 and len(counts) <= min(size, len(among) - size)
+    return codes[among] if fits else None
+
+
+def evaluate(rules: Rules, rows: Rows) -> dict[str, Any]:
+    """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
+    for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
+    absolute and root mean squared error with a 95 % interval.
+    """
+    leaf = route(rules, rows.typed, rows.rows)
+    figures: dict[str, Any] = {
+        "rows": rows.rows,
+        "mean_path": float(np.mean(path_lengths(rules)[leaf])),
+        "leaves": len(rules.leaves),
+        "redirected": redirected(rules, rows.typed, rows.rows),
+    }
+    if isinstance(rows.outcome, Values):
+        values = np.array([entry.value for entry in rules.leaves], np.float64)
+        return figures | squared_error_figures(rows.outcome.values, values[leaf])
+    codes = rows.outcome.codes
+    got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
+    return figures | {
+        "balanced_accuracy": balanced_accuracy(codes, got),
+        "balanced_accuracy_95": list(balanced_interval(codes, got)),
+        "accuracy": float(np.mean(got == codes)),
+        "class_rows": np.bincount(codes, minlength=len(rows.target.classes)).tolist(),
+        "class_hits": np.bincount(codes[got == codes], minlength=len(rows.target.classes)).tolist(),
+    }
