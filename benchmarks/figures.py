@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from mbndt.interpreter import route
 from mbndt.learning.training_set import Rows
-from mbndt.measures.metrics import balanced_accuracy, path_lengths, squared_error_figures
+from mbndt.measures.accuracy import balanced_accuracy, squared_error_figures
+from mbndt.measures.explanation import path_lengths
 from mbndt.rules import NumericSplit, Rules, walk
 from mbndt.tables.target import Labels, Values
 

@@ -19,7 +19,7 @@ from mbndt.errors import DataError, RulesError, shown
 from mbndt.interpreter import route
 from mbndt.learning.provenance import Gap, finite_values, gaps, known_gaps, mapping
 from mbndt.learning.short_thresholds import with_thresholds
-from mbndt.measures.metrics import balanced_accuracy, squared_error_figures
+from mbndt.measures.accuracy import balanced_accuracy, squared_error_figures
 from mbndt.rules import (
     Feature,
     FeatureType,

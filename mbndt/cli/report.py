@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 from rich.tree import Tree
 
-from mbndt.measures.metrics import answered_share, explanations, sizes
+from mbndt.measures.explanation import answered_share, explanations, sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
 from mbndt.rules.values import label_text
 

@@ -12,12 +12,8 @@ from mbndt.interpreter import route
 from mbndt.learning.network.pruning import redirected
 from mbndt.learning.refine.problem import Indices
 from mbndt.learning.training_set import Rows
-from mbndt.measures.metrics import (
-    balanced_accuracy,
-    balanced_interval,
-    path_lengths,
-    squared_error_figures,
-)
+from mbndt.measures.accuracy import balanced_accuracy, balanced_interval, squared_error_figures
+from mbndt.measures.explanation import path_lengths
 from mbndt.rules import Rules
 from mbndt.tables.target import Values
 

@@ -14,7 +14,9 @@ from mbndt.learning.network.loop import batch_size
 from mbndt.learning.pipeline import learn
 from mbndt.learning.settings import preset
 from mbndt.learning.training_set import Rows
-from mbndt.measures.metrics import balanced_accuracy, balanced_interval, path_lengths, wilson
+from mbndt.measures.accuracy import balanced_accuracy, balanced_interval
+from mbndt.measures.confidence import wilson
+from mbndt.measures.explanation import path_lengths
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
 from mbndt.tables.target import infer_target

@@ -12,7 +12,7 @@ from mbndt.learning.refine.evidence import BY_CUT, Evidence, _moments
 from mbndt.learning.refine.forest_labels import out_of_bag
 from mbndt.learning.refine.problem import Classes, Cut, Problem
 from mbndt.learning.settings import preset
-from mbndt.measures.metrics import balanced_accuracy
+from mbndt.measures.accuracy import balanced_accuracy
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.table import Table
 

@@ -24,7 +24,8 @@ from mbndt.learning.refine.problem import Problem
 from mbndt.learning.refine.refine import refine_rules
 from mbndt.learning.settings import preset
 from mbndt.learning.training_set import unit_weights
-from mbndt.measures.metrics import balanced_accuracy, sizes
+from mbndt.measures.accuracy import balanced_accuracy
+from mbndt.measures.explanation import sizes
 from mbndt.rules import Rules
 from mbndt.tables.table import Table
 

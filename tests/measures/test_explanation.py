@@ -10,7 +10,7 @@ from test_boxes import INPUTS, TARGET, conjunction, split
 
 from mbndt.conformance.verify import boundary_rows
 from mbndt.interpreter import leaf_of
-from mbndt.measures.metrics import answered_share, explanations
+from mbndt.measures.explanation import answered_share, explanations
 from mbndt.rules import Interval, Leaf, NumericSplit, Rules
 from mbndt.rules.boxes import Space, answer
 from mbndt.tables.table import Table
