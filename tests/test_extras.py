@@ -8,7 +8,7 @@ import pytest
 from conftest import EXAMPLE
 
 from mbndt import load
-from mbndt.rules.json import canonical
+from mbndt.rules.json_writer import canonical
 
 LEARNING = ("torch", "sklearn", "scipy", "joblib", "optuna")
 

@@ -31,7 +31,7 @@ class Doors:
 
     def to_json(self, *, indent: int | None = 1) -> str:
         """Return the JSON form, which `from_json` reads back as equal rules."""
-        from mbndt.rules.json import write
+        from mbndt.rules.json_writer import write
 
         return write(self._rules, indent=indent)
 
@@ -40,7 +40,7 @@ class Doors:
         """Return the SHA-256 of the canonical JSON form (compact, keys sorted), in hex."""
         import hashlib
 
-        from mbndt.rules.json import canonical
+        from mbndt.rules.json_writer import canonical
 
         return hashlib.sha256(canonical(self._rules).encode()).hexdigest()
 

@@ -1,6 +1,6 @@
-"""The JSON form of rules (format `mbndt-rules`, version 1), read strictly and written whole.
+"""The reader of the JSON form of rules (format `mbndt-rules`, version 1), which is strict.
 
-The reader refuses unknown and repeated keys, non-finite numbers, `1.0` where an integer is asked
+It refuses unknown and repeated keys, non-finite numbers, `1.0` where an integer is asked
 and everything that `Rules` itself refuses, and says where. Limits: `MAX_BYTES` of text,
 `MAX_PARTS` values, `rules.MAX_DEPTH` splits on a path, `rules.MAX_NODES` nodes, and a provenance
 nested `MAX_NESTING` deep.
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
@@ -28,7 +28,6 @@ from mbndt.rules.nodes import (
     Node,
     NumericSplit,
     SetSplit,
-    Split,
     Target,
     TargetType,
     Threshold,
@@ -95,35 +94,6 @@ def schema() -> str:
     from importlib.resources import files
 
     return files("mbndt.rules").joinpath("rules.schema.json").read_text("utf-8")
-
-
-def write(rules: Rules, *, indent: int | None = 1) -> str:
-    """Return the JSON form: UTF-8 text, keys in a fixed order, numbers in their shortest form."""
-    return _dumps(rules, indent=indent)
-
-
-def canonical(rules: Rules) -> str:
-    """Return the one compact JSON text, keys sorted, that stands for these rules."""
-    return _dumps(rules, sort_keys=True, separators=(",", ":"))
-
-
-def _dumps(rules: Rules, **style: Any) -> str:
-    document: Obj = {
-        "format": FORMAT,
-        "version": VERSION,
-        "name": rules.name,
-        "task": rules.task,
-        "target": _present(rules.target),
-        "features": [_present(feature) for feature in rules.features],
-    }
-    with deep_recursion():
-        document["root"] = _node_out(rules.root)
-        if rules.provenance:
-            document["provenance"] = dict(rules.provenance)
-        try:
-            return json.dumps(document, ensure_ascii=False, allow_nan=False, **style)
-        except (TypeError, ValueError) as error:
-            raise RulesError(f"provenance: {error}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Obj:
@@ -364,53 +334,3 @@ def _plain(item: object, path: str, nesting: int = MAX_NESTING) -> object:
 def _member(path: str, key: str) -> str:
     """Return the path of an object's member; a key that is no plain word stands in quotes."""
     return f"{path}.{key}" if key.isidentifier() and len(key) <= 60 else f"{path}[{shown(key)}]"
-
-
-def _present(item: Target | Feature) -> Obj:
-    """Return the fields that differ from nothing, in their order."""
-    found: Obj = {}
-    for entry in fields(item):
-        value = getattr(item, entry.name)
-        keep = entry.name in ("name", "type") or value
-        if keep or (entry.name == "categories" and item.type == FeatureType.CATEGORY):
-            found[entry.name] = list(value) if isinstance(value, tuple) else value
-    return found
-
-
-def _node_out(node: Node) -> Obj:
-    if isinstance(node, Leaf):
-        value = list(node.value) if isinstance(node.value, tuple) else node.value
-        found: Obj = {"leaf": node.leaf, "value": value}
-        for key in ("counts", "n", "mean", "std"):
-            if (part := getattr(node, key)) is not None:
-                found[key] = list(part) if isinstance(part, tuple) else part
-        return found
-    return {
-        "feature": node.feature,
-        **dict(_branches_out(node)),
-        "missing": node.missing,
-        "children": [_node_out(child) for child in node.children],
-    }
-
-
-def _branches_out(split: Split) -> Iterator[tuple[str, object]]:
-    match split:
-        case NumericSplit():
-            yield (
-                "intervals",
-                [
-                    ({} if part.below is None else {"below": part.below}) | _ends_out(part)
-                    for part in split.intervals
-                ],
-            )
-        case SetSplit():
-            yield "groups", [{"in": list(part.values)} | _ends_out(part) for part in split.groups]
-            if split.unseen is not None:
-                yield "unseen", split.unseen
-
-
-def _ends_out(part: Interval | Group) -> Obj:
-    found: Obj = {"to": part.to}
-    if part.redirected_from is not None:
-        found["redirected_from"] = part.redirected_from
-    return found
