@@ -11,7 +11,7 @@ from sklearn import datasets
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from mbndt.learning.network.encoding import typed_columns
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.files import read_table
 from mbndt.tables.schema import Schema, infer_features
@@ -79,7 +79,7 @@ def name_of(key: str) -> str:
     return PAPER.get(key, key)
 
 
-def parts(key: str, split: int, folder: Path | None) -> tuple[Rows, Rows]:
+def parts(key: str, split: int, folder: Path | None) -> tuple[TrainingSet, TrainingSet]:
     """Return a set's training and test rows of an outer split."""
     if key == "bands":
         # Every split draws rows of its own.
@@ -95,13 +95,13 @@ def parts(key: str, split: int, folder: Path | None) -> tuple[Rows, Rows]:
     return rows.take(np.sort(train)), rows.take(np.sort(test))
 
 
-def _rows(table: Table, schema: Schema) -> Rows:
+def _rows(table: Table, schema: Schema) -> TrainingSet:
     features = infer_features(table, schema, TARGET)
     outcome = infer_target(table, TARGET, schema)
-    return Rows(features, typed_columns(table, features), outcome, np.ones(table.rows))
+    return TrainingSet(features, typed_columns(table, features), outcome, np.ones(table.rows))
 
 
-def _read(key: str, folder: Path | None) -> Rows:
+def _read(key: str, folder: Path | None) -> TrainingSet:
     assert folder is not None
     entry = manifest(folder)[key]
     names = entry["notes"].partition(DIGITS_NOTE)[2].split()
@@ -109,22 +109,22 @@ def _read(key: str, folder: Path | None) -> Rows:
     return _rows(read_table(folder / entry["file"]), schema)
 
 
-def _sklearn(key: str) -> Rows:
+def _sklearn(key: str) -> TrainingSet:
     load = getattr(datasets, "load_" + key.removeprefix("sklearn-"))
     return _rows(Table.of(load(as_frame=True).frame), Schema())
 
 
-def _bands(draw: np.random.Generator) -> Rows:
+def _bands(draw: np.random.Generator) -> TrainingSet:
     x1, x2 = draw.random((2, 2 * BANDS_ROWS))
     odd = np.floor(BANDS * x1).astype(int) % 2
     wrong = draw.random(len(x1)) < BANDS_NOISE
     return _rows(Table.of({"x1": x1, "x2": x2, TARGET: odd ^ (x2 > BANDS_CUT) ^ wrong}), Schema())
 
 
-def one_hot(train: Rows, test: Rows) -> tuple[Rows, Rows]:
+def one_hot(train: TrainingSet, test: TrainingSet) -> tuple[TrainingSet, TrainingSet]:
     """Return the rows with a boolean column for each category; a missing value is in none."""
 
-    def changed(rows: Rows) -> Rows:
+    def changed(rows: TrainingSet) -> TrainingSet:
         typed = {}
         for feature in rows.features:
             column = rows.typed[feature.name]
@@ -141,12 +141,12 @@ def one_hot(train: Rows, test: Rows) -> tuple[Rows, Rows]:
     return changed(train), changed(test)
 
 
-def filled(train: Rows, test: Rows) -> tuple[Rows, Rows]:
+def filled(train: TrainingSet, test: TrainingSet) -> tuple[TrainingSet, TrainingSet]:
     """Return the rows with missing values replaced by the training rows' median, or their most
     frequent category.
     """
 
-    def changed(rows: Rows) -> Rows:
+    def changed(rows: TrainingSet) -> TrainingSet:
         typed = {}
         for feature in rows.features:
             column = rows.typed[feature.name]
@@ -158,7 +158,7 @@ def filled(train: Rows, test: Rows) -> tuple[Rows, Rows]:
     return changed(train), changed(test)
 
 
-def usual(feature: Feature, train: Rows) -> float:
+def usual(feature: Feature, train: TrainingSet) -> float:
     """Return the training rows' median of a feature, or their most frequent category or truth."""
     column = train.typed[feature.name]
     values = column.values[~column.missing]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.interpreter import route
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, squared_error_figures
 from mbndt.measures.explanation import path_lengths
 from mbndt.rules import NumericSplit, Rules, walk
@@ -48,7 +48,9 @@ def figures_of(
     }
 
 
-def figures_of_rules(rules: Rules, train: Rows, test: Rows, seconds: float) -> Figures:
+def figures_of_rules(
+    rules: Rules, train: TrainingSet, test: TrainingSet, seconds: float
+) -> Figures:
     """Return the figures of rules; of a split into sets, all groups but one count as thresholds."""
     leaf = route(rules, test.typed, test.rows)
     answers = [

@@ -14,7 +14,7 @@ from benchmarks import data, rivals
 from benchmarks.figures import Figures, figures_of, figures_of_rules
 from mbndt.learning.pipeline import fit
 from mbndt.learning.settings import PRESETS, Settings
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 
 # The setting of the default's smaller variant.
 COMPACT = {"thrift": 3.0}
@@ -22,7 +22,12 @@ TRANSFORMS = {"one-hot": data.one_hot, "filled": data.filled}
 
 
 def ours(
-    train: Rows, test: Rows, seed: int, *, transform: str | None = None, **settings: Any
+    train: TrainingSet,
+    test: TrainingSet,
+    seed: int,
+    *,
+    transform: str | None = None,
+    **settings: Any,
 ) -> Figures:
     """Learn rules by some settings, on rows that may be transformed before."""
     if transform:
@@ -32,7 +37,7 @@ def ours(
     return figures_of_rules(model.rules, train, test, time.process_time() - start)
 
 
-def unpruned(train: Rows, test: Rows, seed: int, **settings: Any) -> Figures:
+def unpruned(train: TrainingSet, test: TrainingSet, seed: int, **settings: Any) -> Figures:
     """Learn a network and let it answer whole, rare branches included; its leaves are those that
     training or test rows reach.
     """

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.data import usual
 from benchmarks.figures import Figures, figures_of
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import FeatureType
 from mbndt.tables.target import Labels
 
@@ -35,7 +35,7 @@ class Prepared:
     source: list[int]
 
 
-def prepare(train: Rows, test: Rows) -> Prepared:
+def prepare(train: TrainingSet, test: TrainingSet) -> Prepared:
     """Fill missing values, and encode categories of few levels one-hot, others by the training
     rows' mean outcome.
     """
@@ -64,7 +64,12 @@ def prepare(train: Rows, test: Rows) -> Prepared:
 
 
 def _tree_figures(
-    paths: list[Path], prepared: Prepared, train: Rows, test: Rows, seconds: float, **more: Any
+    paths: list[Path],
+    prepared: Prepared,
+    train: TrainingSet,
+    test: TrainingSet,
+    seconds: float,
+    **more: Any,
 ) -> Figures:
     """Return the figures of a binary tree given as its leaves' conditions."""
     leaf_train, leaf_test = (_route(paths, matrix) for matrix in (prepared.train, prepared.test))
@@ -92,7 +97,7 @@ def _route(paths: list[Path], matrix: Matrix) -> npt.NDArray[np.intp]:
     return leaf
 
 
-def cart(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
+def cart(train: TrainingSet, test: TrainingSet, seed: int, **options: Any) -> Figures:
     """Fit scikit-learn's CART, with balanced class weights where there are classes."""
     prepared = prepare(train, test)
     if isinstance(train.outcome, Labels):
@@ -118,7 +123,9 @@ def cart(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
     return _tree_figures(list(walk(0, [])), prepared, train, test, seconds)
 
 
-def licketysplit(train: Rows, test: Rows, seed: int, *, thresholds: int, **options: Any) -> Figures:
+def licketysplit(
+    train: TrainingSet, test: TrainingSet, seed: int, *, thresholds: int, **options: Any
+) -> Figures:
     """Fit LicketySPLIT with balanced sample weights, on tests at the quantiles of each column."""
     from licketysplit import LicketySPLITClassifier
 
@@ -142,7 +149,7 @@ def licketysplit(train: Rows, test: Rows, seed: int, *, thresholds: int, **optio
     return _tree_figures(paths, prepared, train, test, seconds)
 
 
-def contree(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
+def contree(train: TrainingSet, test: TrainingSet, seed: int, **options: Any) -> Figures:
     """Fit ConTree; it takes no weights, so rows of smaller classes are repeated to balance."""
     from pycontree import ConTree
 
@@ -171,7 +178,7 @@ def contree(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
     return _tree_figures(list(walk(model.tree_, [])), prepared, train, test, seconds, note=note)
 
 
-def xgboost(train: Rows, test: Rows, seed: int, **options: Any) -> Figures:
+def xgboost(train: TrainingSet, test: TrainingSet, seed: int, **options: Any) -> Figures:
     """Fit XGBoost; leaves and paths are sums over its trees."""
     from xgboost import XGBClassifier
 

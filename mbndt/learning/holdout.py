@@ -11,7 +11,7 @@ from mbndt.errors import OptionError
 from mbndt.interpreter import route
 from mbndt.learning.network.pruning import redirected
 from mbndt.learning.refine.problem import Indices
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, balanced_interval, squared_error_figures
 from mbndt.measures.explanation import path_lengths
 from mbndt.rules import Rules
@@ -20,7 +20,7 @@ from mbndt.tables.target import Values
 Codes = npt.NDArray[np.int64]
 
 
-def hold_out(rows: Rows, holdout: float, seed: int) -> tuple[Indices, Indices]:
+def hold_out(rows: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
     """Return the rows to learn from and those held out, stratified by class; the only row of a
     class is learned from. Raises `OptionError` for a share that is none.
     """
@@ -52,7 +52,7 @@ def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
     return codes[among] if fits else None
 
 
-def evaluate(rules: Rules, rows: Rows) -> dict[str, Any]:
+def evaluate(rules: Rules, rows: TrainingSet) -> dict[str, Any]:
     """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
     for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
     absolute and root mean squared error with a 95 % interval.

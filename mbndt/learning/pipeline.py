@@ -20,7 +20,7 @@ from mbndt.learning.refine.refine import refine
 from mbndt.learning.settings import Settings
 from mbndt.learning.short_thresholds import shorten
 from mbndt.learning.suspicions import warn_of_columns, without_row_index
-from mbndt.learning.training_set import Rows, unit_weights
+from mbndt.learning.training_set import TrainingSet, unit_weights
 from mbndt.rules import Rules
 from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
@@ -78,7 +78,7 @@ def prepare(
     task: str = "auto",
     weights: Floats | None = None,
     drop_missing_target: bool = False,
-) -> tuple[Rows, int]:
+) -> tuple[TrainingSet, int]:
     """Return the rows to learn from, and how many lacked a target; arguments as of `learn`."""
     schema = schema or Schema()
     weights = unit_weights(table.rows, weights)
@@ -98,7 +98,7 @@ def prepare(
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
     balanced = settings.class_weight == "balanced"
-    rows = Rows(features, typed, outcome, weights, balanced)
+    rows = TrainingSet(features, typed, outcome, weights, balanced)
     warn_of_columns(table, rows)
     return rows, int(gaps.sum())
 
@@ -129,7 +129,7 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
         )
 
 
-def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Model:
+def fit(rows: TrainingSet, settings: Settings, progress: Progress | None = None) -> Model:
     """Learn from all rows, holding none out."""
     model, starts = _networks(rows, settings, progress)
     if settings.refine:
@@ -141,7 +141,7 @@ def fit(rows: Rows, settings: Settings, progress: Progress | None = None) -> Mod
 
 
 def _networks(
-    rows: Rows, settings: Settings, progress: Progress | None
+    rows: TrainingSet, settings: Settings, progress: Progress | None
 ) -> tuple[Model, list[Rules]]:
     """Train networks; return the model of the winner, and the rules of all restarts."""
     alone = replace(rows, balanced=False).leaf(0, np.arange(rows.rows))
@@ -179,7 +179,7 @@ def _networks(
     return replace(model, rules=rules, moved=moved), []
 
 
-def _sample(rows: Rows, settings: Settings) -> Rows:
+def _sample(rows: TrainingSet, settings: Settings) -> TrainingSet:
     """Return the rows that networks train on: all, or a stratified sample of them."""
     if settings.sample is None or rows.rows <= settings.sample:
         return rows

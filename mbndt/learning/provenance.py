@@ -13,7 +13,7 @@ import numpy as np
 
 from mbndt._version import __version__
 from mbndt.learning.settings import Settings
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Feature, Rules
 from mbndt.tables.table import Column
 
@@ -22,7 +22,7 @@ from mbndt.tables.table import Column
 Gap = tuple[float | None, float | None]
 
 
-def learned(rules: Rules, rows: Rows, settings: Settings) -> dict[str, Any]:
+def learned(rules: Rules, rows: TrainingSet, settings: Settings) -> dict[str, Any]:
     """Return the provenance of rules that were learned from rows."""
     return {
         "learned by": f"mbndt {__version__}",
@@ -34,7 +34,7 @@ def learned(rules: Rules, rows: Rows, settings: Settings) -> dict[str, Any]:
     }
 
 
-def trained_on(rules: Rules, rows: Rows) -> dict[str, Any]:
+def trained_on(rules: Rules, rows: TrainingSet) -> dict[str, Any]:
     """Return facts of the training rows: how many there were by class index, and of each feature in
     use the share missing and, for numbers, the least and greatest value and the thresholds' gaps.
     """

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.errors import shown, warn
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Categories, Column, Table
@@ -53,7 +53,7 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
     return table.without(found)
 
 
-def warn_of_columns(table: Table, rows: Rows) -> None:
+def warn_of_columns(table: Table, rows: TrainingSet) -> None:
     """Warn of columns of `table`, typed in `rows`, that number or name the rows, are texts for
     want of a better type, or alone tell the target.
     """
@@ -74,7 +74,7 @@ def warn_of_columns(table: Table, rows: Rows) -> None:
             warn(f"{table.source}: column {shown(feature.name)} {message}")
 
 
-def _numbered(feature: Feature, column: Column, rows: Rows, told: str) -> str:
+def _numbered(feature: Feature, column: Column, rows: TrainingSet, told: str) -> str:
     if not (feature.type.numeric and _is_running(column)):
         return ""
     if told:
@@ -129,7 +129,7 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
     return ""
 
 
-def _sample(rows: Rows) -> tuple[Codes, Flags]:
+def _sample(rows: TrainingSet) -> tuple[Codes, Flags]:
     """Return rows [m], as many of each class that isn't too small, and which half each is in."""
     draw = np.random.default_rng(0)
     if isinstance(rows.outcome, Values):
@@ -144,7 +144,7 @@ def _sample(rows: Rows) -> tuple[Codes, Flags]:
     return order[kept], place[kept] % 2 == 0
 
 
-def _told(rows: Rows, index: Codes, halves: Flags, cells: Codes, ordered: bool) -> str:
+def _told(rows: TrainingSet, index: Codes, halves: Flags, cells: Codes, ordered: bool) -> str:
     """Return how well the cells [m] of the rows at `index` tell the outcome of each half from the
     other half; "" where that is no cause for suspicion. An empty cell among `ordered` ones is as
     the one before.

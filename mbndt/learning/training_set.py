@@ -34,7 +34,7 @@ GRID = 2.0**-24  # of class weights
 
 
 @dataclass(frozen=True)
-class Rows:
+class TrainingSet:
     """Training rows: typed columns of `features`, what they should lead to, and the rows'
     `weights` [n], all above zero, as counts of rows. `balanced` says that classes weigh equally.
     """
@@ -65,7 +65,7 @@ class Rows:
         """Return what the rules are to tell."""
         return self.outcome.target
 
-    def take(self, index: Indices) -> Rows:
+    def take(self, index: Indices) -> TrainingSet:
         """Return some of the rows."""
         outcome: Labels | Values
         if isinstance(self.outcome, Labels):

@@ -30,7 +30,7 @@ from mbndt.learning.pipeline import fit, prepare
 from mbndt.learning.refine.problem import Floats, Indices
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.studies import completed, opened
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
 from mbndt.tables.target import Labels
@@ -122,7 +122,7 @@ def tune(
     return Tuned(replace(model, dropped=dropped), count, best.number, score)
 
 
-def _folds(rows: Rows, folds: int, seed: int) -> Folds:
+def _folds(rows: TrainingSet, folds: int, seed: int) -> Folds:
     """Return each fold's training rows and test rows, of every class its share; classes of fewer
     rows than folds are shared out together.
     """
@@ -182,7 +182,7 @@ def _chosen(settings: Settings, params: dict[str, Any]) -> Settings:
     return replace(settings, **params)
 
 
-def _facts(rows: Rows, folds: int, settings: Settings) -> dict[str, Any]:
+def _facts(rows: TrainingSet, folds: int, settings: Settings) -> dict[str, Any]:
     """Return what a study's scores depend on besides its trials."""
     digest = hashlib.sha256(repr((rows.features, rows.target)).encode())
     for column in rows.typed.values():
@@ -203,7 +203,7 @@ def _facts(rows: Rows, folds: int, settings: Settings) -> dict[str, Any]:
 def _search(
     study: Study,
     space: dict[str, BaseDistribution],
-    rows: Rows,
+    rows: TrainingSet,
     parts: Folds,
     settings: Settings,
     minutes: float,
@@ -238,7 +238,7 @@ def _search(
         raise OptionError(f"--minutes: got {minutes:g}, too few for a trial of {len(parts)} folds")
 
 
-def _score(rows: Rows, parts: Folds, settings: Settings, end: float) -> float | None:
+def _score(rows: TrainingSet, parts: Folds, settings: Settings, end: float) -> float | None:
     """Return the score of settings; None where the time ends before the last fold."""
     scores = []
     for part, test in parts:

@@ -13,7 +13,7 @@ from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.network.loop import batch_size
 from mbndt.learning.pipeline import learn
 from mbndt.learning.settings import preset
-from mbndt.learning.training_set import Rows
+from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, balanced_interval
 from mbndt.measures.confidence import wilson
 from mbndt.measures.explanation import path_lengths
@@ -39,7 +39,7 @@ def test_evaluate_agrees_with_scikit_learn():
     rules = learn(table, "y", FAST).rules
     outcome = infer_target(table, "y", Schema())
     typed = typed_columns(table, rules.features)
-    found = evaluate(rules, Rows(rules.features, typed, outcome, np.ones(300)))
+    found = evaluate(rules, TrainingSet(rules.features, typed, outcome, np.ones(300)))
     labels = predict(rules, table).prediction
     assert found["balanced_accuracy"] == pytest.approx(
         balanced_accuracy_score(list(table.column("y")), labels)

@@ -22,7 +22,7 @@ from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity,
 from mbndt.learning.refine.problem import Cut, Floats, Indices, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
-from mbndt.learning.training_set import Rows, unit_weights
+from mbndt.learning.training_set import TrainingSet, unit_weights
 from mbndt.rules import Leaf, Node, Rules
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
@@ -43,7 +43,7 @@ class Refined:
 
 
 def refine(
-    rows: Rows, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
+    rows: TrainingSet, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
 ) -> Refined:
     """Refine the best of some starts: given rules, and the settings' `greedy` trees of our own.
 
@@ -123,7 +123,7 @@ def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:
 class _Build:
     """The walk from a tree over bins to the nodes of rules."""
 
-    training: Rows
+    training: TrainingSet
     axes: Sequence[Axis]
     problem: Problem
     ids: itertools.count[int]
@@ -152,7 +152,7 @@ def refine_rules(
     weights = unit_weights(table.rows, weights)
     if not weights.any():
         raise DataError(f"{table.source}: no rows to refine over")
-    rows = Rows(
+    rows = TrainingSet(
         rules.features,
         typed_columns(table, rules.features),
         outcome,
