@@ -84,21 +84,21 @@ def parts(key: str, split: int, folder: Path | None) -> tuple[TrainingSet, Train
     if key == "bands":
         # Every split draws rows of its own.
         rows = _bands(np.random.default_rng(split))
-        return rows.take(np.arange(BANDS_ROWS)), rows.take(np.arange(BANDS_ROWS, rows.rows))
+        return rows.take(np.arange(BANDS_ROWS)), rows.take(np.arange(BANDS_ROWS, rows.n_rows))
     rows = _sklearn(key) if key.startswith("sklearn-") else _read(key, folder)
     labels = isinstance(rows.outcome, Labels)
     splitter = (StratifiedShuffleSplit if labels else ShuffleSplit)(
         n_splits=split + 1, test_size=0.2, random_state=0
     )
     codes = rows.outcome.codes if labels else None
-    train, test = list(splitter.split(np.zeros((rows.rows, 1)), codes))[split]
+    train, test = list(splitter.split(np.zeros((rows.n_rows, 1)), codes))[split]
     return rows.take(np.sort(train)), rows.take(np.sort(test))
 
 
 def _rows(table: Table, schema: Schema) -> TrainingSet:
     features = infer_features(table, schema, TARGET)
     outcome = infer_target(table, TARGET, schema)
-    return TrainingSet(features, typed_columns(table, features), outcome, np.ones(table.rows))
+    return TrainingSet(features, typed_columns(table, features), outcome, np.ones(table.n_rows))
 
 
 def _read(key: str, folder: Path | None) -> TrainingSet:
@@ -134,7 +134,7 @@ def one_hot(train: TrainingSet, test: TrainingSet) -> tuple[TrainingSet, Trainin
             for i, category in enumerate(feature.categories):
                 here = ((column.values == i) & ~column.missing).astype(np.int64)
                 each = Feature(f"{feature.name} is {category}", FeatureType.BOOLEAN)
-                typed[each] = Column(here, np.zeros(rows.rows, np.bool_))
+                typed[each] = Column(here, np.zeros(rows.n_rows, np.bool_))
         named = {feature.name: column for feature, column in typed.items()}
         return replace(rows, features=tuple(typed), typed=named)
 
@@ -151,7 +151,7 @@ def filled(train: TrainingSet, test: TrainingSet) -> tuple[TrainingSet, Training
         for feature in rows.features:
             column = rows.typed[feature.name]
             values = np.where(column.missing, usual(feature, train), column.values)
-            none = np.zeros(rows.rows, np.bool_)
+            none = np.zeros(rows.n_rows, np.bool_)
             typed[feature.name] = Column(values.astype(column.values.dtype), none)
         return replace(rows, typed=typed)
 

@@ -52,7 +52,7 @@ def figures_of_rules(
     rules: Rules, train: TrainingSet, test: TrainingSet, seconds: float
 ) -> Figures:
     """Return the figures of rules; of a split into sets, all groups but one count as thresholds."""
-    leaf = route(rules, test.typed, test.rows)
+    leaf = route(rules, test.typed, test.n_rows)
     answers = [
         entry.class_index if isinstance(entry.value, tuple) else entry.value
         for entry in rules.leaves
@@ -64,7 +64,7 @@ def figures_of_rules(
     return figures_of(
         test.outcome,
         np.array(answers)[leaf],
-        leaves=len(np.unique(route(rules, train.typed, train.rows))),
+        leaves=len(np.unique(route(rules, train.typed, train.n_rows))),
         thresholds=cuts,
         path=path_lengths(rules)[leaf],
         features=_features(rules)[leaf],

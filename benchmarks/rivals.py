@@ -192,8 +192,8 @@ def xgboost(train: TrainingSet, test: TrainingSet, seed: int, **options: Any) ->
     seconds = time.process_time() - start
     reached_train, reached = model.apply(prepared.train), model.apply(prepared.test)
     frame = model.get_booster().trees_to_dataframe()
-    path = np.zeros(test.rows)
-    used = np.zeros((test.rows, len(train.features)), np.bool_)
+    path = np.zeros(test.n_rows)
+    used = np.zeros((test.n_rows, len(train.features)), np.bool_)
     for tree, nodes in frame.groupby("Tree"):
         above = {nodes["ID"].iloc[0]: frozenset[int]()}
         depth = {nodes["ID"].iloc[0]: 0}

@@ -167,7 +167,7 @@ def _record(run: Run, folder: Path | None) -> Record:
         "split": run.split,
         "method": run.name,
         "fingerprint": run.fingerprint,
-        "rows": train.rows + test.rows,
+        "rows": train.n_rows + test.n_rows,
         "peak_mb": round(peak_mb),
         "options": json.dumps(run.method.options, sort_keys=True),
         **figures,

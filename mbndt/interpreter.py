@@ -89,7 +89,9 @@ def leaf_ids(rules: Rules, table: Table) -> npt.NDArray[np.int64]:
 
     Raises `DataError` that names a lacking column, or the column, row and value of a wrong type.
     """
-    return route(rules, {feature.name: table.typed(feature) for feature in rules.used}, table.rows)
+    return route(
+        rules, {feature.name: table.typed(feature) for feature in rules.used}, table.n_rows
+    )
 
 
 def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> npt.NDArray[np.int64]:

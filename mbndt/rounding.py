@@ -146,7 +146,7 @@ def round_rules(rules: Rules, decimals: Mapping[str, int], table: Table | None =
     where two thresholds become one, or a row might change leaf and there is no table to count how
     many do; `DataError` for a table without rows, or that doesn't fit.
     """
-    if table is not None and not table.rows:
+    if table is not None and not table.n_rows:
         raise DataError(f"{table.source}: no rows, expected those of the training")
     typed = None if table is None else {f.name: table.typed(f) for f in rules.used}
     rounded, moves = to_decimals(rules, decimals, typed)
@@ -155,21 +155,21 @@ def round_rules(rules: Rules, decimals: Mapping[str, int], table: Table | None =
     if table is None or typed is None:
         _refuse_unsure(moves)
         return Rounded(rounded, moves, 0)
-    before, after = (route(each, typed, table.rows) for each in (rules, rounded))
+    before, after = (route(each, typed, table.n_rows) for each in (rules, rounded))
     moved = before != after
     known, outcome = _outcomes(rules, table)
     first, second = (_accuracy(rules, leaf[known], outcome) for leaf in (before, after))
     touched = {*before[moved].tolist(), *after[moved].tolist()}
     warnings = tuple(_warnings(rules, table, before, after))
     kept = _forgetting(rounded, touched)
-    return Rounded(kept, moves, int(moved.sum()), table.rows, first, second, warnings)
+    return Rounded(kept, moves, int(moved.sum()), table.n_rows, first, second, warnings)
 
 
 def _warnings(rules: Rules, table: Table, before: LeafIds, after: LeafIds) -> Iterator[str]:
     learned = rules.provenance.get("training rows")
-    if isinstance(learned, int) and table.rows < learned:
+    if isinstance(learned, int) and table.n_rows < learned:
         yield (
-            f"the table has {table.rows} rows, the rules were learned from {learned}: rows that"
+            f"the table has {table.n_rows} rows, the rules were learned from {learned}: rows that"
             " it lacks may change leaf too"
         )
     for leaf in sorted({*before.tolist()} - {*after.tolist()}):
@@ -229,7 +229,7 @@ def _kept_gaps(rules: Rules, rounded: Rules, feature: Feature, moves: Sequence[M
 def _outcomes(rules: Rules, table: Table) -> tuple[npt.NDArray[np.bool_], Labels | Values | None]:
     """Return which rows [n] have a target, and their targets; None where no row has one."""
     name = rules.target.name
-    known = ~missing_rows(table, name) if name in table else np.zeros(table.rows, np.bool_)
+    known = ~missing_rows(table, name) if name in table else np.zeros(table.n_rows, np.bool_)
     if not known.any():
         return known, None
     return known, infer_target(table.take(known), name, Schema.of_target(rules), rules.task)

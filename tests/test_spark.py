@@ -62,7 +62,7 @@ def frame_for(spark, rules, count=60):
     table = boundary_rows(rules, count)
     columns = {feature.name: table.column(feature.name).tolist() for feature in rules.features}
     types = {feature.name: KINDS[feature.type] for feature in rules.features}
-    columns = columns or {"other": [1] * table.rows}
+    columns = columns or {"other": [1] * table.n_rows}
     return frame(spark, columns, types or {"other": "int"}).repartition(2), table
 
 

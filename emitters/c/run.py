@@ -97,8 +97,8 @@ def structs(form: Format, table: Table) -> npt.NDArray[np.void]:
 
     features = form.rules.features
     types = [(f"f{i}", DTYPES[form.type(feature)]) for i, feature in enumerate(features)]
-    rows = np.zeros(table.rows, np.dtype(types or [("unused", "u1")], align=True))
-    nothing = Column(np.zeros(table.rows, np.int64), np.ones(table.rows, np.bool_))
+    rows = np.zeros(table.n_rows, np.dtype(types or [("unused", "u1")], align=True))
+    nothing = Column(np.zeros(table.n_rows, np.int64), np.ones(table.n_rows, np.bool_))
     for i, feature in enumerate(features):
         column = table.typed(feature) if feature in form.rules.used else nothing
         rows[f"f{i}"] = _stored(form, feature, column)
@@ -161,7 +161,7 @@ def as_stored(form: Format, table: Table) -> Table:
             columns[feature.name] = [_meaning(form, feature, value) for value in stored]
         else:
             columns[feature.name] = [row[feature.name] for row in table.records([feature])]
-    return Table.of(columns) if columns else Table({}, table.rows)
+    return Table.of(columns) if columns else Table({}, table.n_rows)
 
 
 def _meaning(form: Format, feature: Feature, stored: float) -> float | None:

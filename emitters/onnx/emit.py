@@ -115,7 +115,7 @@ class Onnx(Emitter):
         feeds = self._feeds(artifact.rules, table)
         found = [
             session.run(None, {name: array[rows] for name, array in feeds.items()})
-            for rows in _batches(table.rows)
+            for rows in _batches(table.n_rows)
         ]
         answer, *rest, leaf = (np.concatenate(parts) for parts in zip(*found, strict=True))
         probabilities = rest[0].astype(np.float64) if rest else None
@@ -131,7 +131,7 @@ class Onnx(Emitter):
         if self.inputs == "columns" and self.number == "double":
             return predict(rules, table)
         held = {feature.name: self._held(feature, table) for feature in rules.used}
-        found = predict(rules, Table(held, table.rows))
+        found = predict(rules, Table(held, table.n_rows))
         number = self.form.number
         if found.probabilities is None:
             values: list[Label | float] = [
@@ -200,7 +200,7 @@ class Onnx(Emitter):
 
         from mbndt.tables.table import Table
 
-        empty = Table({name: [None] * table.rows for name in rules.feature}, table.rows)
+        empty = Table({name: [None] * table.n_rows for name in rules.feature}, table.n_rows)
         used = set(rules.used)
         columns = {
             feature.name: self._feed(feature, table if feature in used else empty)

@@ -21,7 +21,7 @@ def run(artifact: Artifact, name: exp.Table, words: Dialect, table: Table) -> Pr
     # No order is asked of the engine: each row comes with its number, in the first column.
     types = {_row_number(rules, words): FeatureType.INTEGER}
     types |= {feature.name: feature.type for feature in rules.used}
-    cells = [range(table.rows), *(_cells(table, feature) for feature in rules.used)]
+    cells = [range(table.n_rows), *(_cells(table, feature) for feature in rules.used)]
     rows = engine(words.name).ask(Data(name, types, cells), artifact.text)
     answers = [row[len(types) :] for row in sorted(rows, key=lambda row: row[0])]
     labels = [row[0] for row in answers]

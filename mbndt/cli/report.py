@@ -223,7 +223,7 @@ def metric_lines(rules: Rules, table: Table | None) -> list[str]:
     if table is not None:
         rows, share = answered_share(rules, table)
         lines.append(
-            f"rows that lack a value in use: {rows} of {table.rows}, of which {share:.1%}"
+            f"rows that lack a value in use: {rows} of {table.n_rows}, of which {share:.1%}"
             " are answered alike by all leaves that remain"
         )
     return lines

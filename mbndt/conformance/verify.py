@@ -95,7 +95,7 @@ def verify(
     if rows < 1:
         raise OptionError(f"--rows: got {rows}, expected at least 1")
     tables = [boundary_rows(rules, rows, seed)]
-    if table is not None and table.rows:
+    if table is not None and table.n_rows:
         leaf_ids(rules, table)  # a table that doesn't fit is the user's error, no target's
         tables.append(table)
     return [
@@ -143,7 +143,7 @@ def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, tab
     return replace(
         found,
         outcome="agrees" if first is None else "differs",
-        rows=found.rows + table.rows,
+        rows=found.rows + table.n_rows,
         mismatches=found.mismatches + int(wrong.sum()),
         first=first,
         note=note,

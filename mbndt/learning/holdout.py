@@ -26,11 +26,11 @@ def hold_out(rows: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Ind
     """
     if not 0.0 <= holdout < 1.0:
         raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
-    everything = np.arange(rows.rows)
+    everything = np.arange(rows.n_rows)
     codes = rows.codes
-    alone = np.zeros(rows.rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
+    alone = np.zeros(rows.n_rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
     among = everything[~alone]
-    held = min(round(holdout * rows.rows), len(among) - 1)
+    held = min(round(holdout * rows.n_rows), len(among) - 1)
     if held <= 0:
         return everything, everything[:0]
     strata = stratified(codes, among, held)
@@ -57,12 +57,12 @@ def evaluate(rules: Rules, rows: TrainingSet) -> dict[str, Any]:
     for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
     absolute and root mean squared error with a 95 % interval.
     """
-    leaf = route(rules, rows.typed, rows.rows)
+    leaf = route(rules, rows.typed, rows.n_rows)
     figures: dict[str, Any] = {
-        "rows": rows.rows,
+        "rows": rows.n_rows,
         "mean_path": float(np.mean(path_lengths(rules)[leaf])),
         "leaves": len(rules.leaves),
-        "redirected": redirected(rules, rows.typed, rows.rows),
+        "redirected": redirected(rules, rows.typed, rows.n_rows),
     }
     if isinstance(rows.outcome, Values):
         values = np.array([entry.value for entry in rules.leaves], np.float64)

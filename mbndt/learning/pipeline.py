@@ -81,14 +81,14 @@ def prepare(
 ) -> tuple[TrainingSet, int]:
     """Return the rows to learn from, and how many lacked a target; arguments as of `learn`."""
     schema = schema or Schema()
-    weights = unit_weights(table.rows, weights)
+    weights = unit_weights(table.n_rows, weights)
     gaps = _gaps(table, target, drop_missing_target)
     # A row that weighs nothing says nothing.
     kept = ~gaps & (weights > 0)
     table, weights = (table, weights) if kept.all() else (table.take(kept), weights[kept])
-    if table.rows < 2:
+    if table.n_rows < 2:
         raise DataError(
-            f"{table.source}: {table.rows} rows with a value of {target!r}"
+            f"{table.source}: {table.n_rows} rows with a value of {target!r}"
             " (and a weight), expected at least 2"
         )
     table = without_row_index(table, target, schema)
@@ -144,7 +144,7 @@ def _networks(
     rows: TrainingSet, settings: Settings, progress: Progress | None
 ) -> tuple[Model, list[Rules]]:
     """Train networks; return the model of the winner, and the rules of all restarts."""
-    alone = replace(rows, balanced=False).leaf(0, np.arange(rows.rows))
+    alone = replace(rows, balanced=False).leaf(0, np.arange(rows.n_rows))
     single = Rules(rows.target.name, rows.target, rows.features, alone)
     if settings.restarts == 0:
         return Model(single, settings), []
@@ -181,9 +181,9 @@ def _networks(
 
 def _sample(rows: TrainingSet, settings: Settings) -> TrainingSet:
     """Return the rows that networks train on: all, or a stratified sample of them."""
-    if settings.sample is None or rows.rows <= settings.sample:
+    if settings.sample is None or rows.n_rows <= settings.sample:
         return rows
-    everything = np.arange(rows.rows)
+    everything = np.arange(rows.n_rows)
     strata = stratified(rows.codes, everything, settings.sample)
     from sklearn.model_selection import train_test_split
 

@@ -26,7 +26,7 @@ def learned(rules: Rules, rows: TrainingSet, settings: Settings) -> dict[str, An
     """Return the provenance of rules that were learned from rows."""
     return {
         "learned by": f"mbndt {__version__}",
-        "training rows": rows.rows,
+        "training rows": rows.n_rows,
         "depth": settings.depth,
         "branching": settings.branching,
         "seed": settings.seed,

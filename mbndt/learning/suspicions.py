@@ -57,7 +57,7 @@ def warn_of_columns(table: Table, rows: TrainingSet) -> None:
     """Warn of columns of `table`, typed in `rows`, that number or name the rows, are texts for
     want of a better type, or alone tell the target.
     """
-    if rows.rows < LEAST_ROWS:
+    if rows.n_rows < LEAST_ROWS:
         return
     index, halves = _sample(rows)
     for feature in rows.features:
@@ -133,12 +133,12 @@ def _sample(rows: TrainingSet) -> tuple[Codes, Flags]:
     """Return rows [m], as many of each class that isn't too small, and which half each is in."""
     draw = np.random.default_rng(0)
     if isinstance(rows.outcome, Values):
-        index = draw.permutation(rows.rows)[:SAMPLE]
+        index = draw.permutation(rows.n_rows)[:SAMPLE]
         return index, np.arange(len(index)) % 2 == 0
-    order = draw.permutation(rows.rows)
+    order = draw.permutation(rows.n_rows)
     order = order[np.argsort(rows.outcome.codes[order], kind="stable")]
     counts = np.bincount(rows.outcome.codes, minlength=len(rows.target.classes))
-    place = np.arange(rows.rows) - np.repeat(np.cumsum(counts) - counts, counts)  # in its class
+    place = np.arange(rows.n_rows) - np.repeat(np.cumsum(counts) - counts, counts)  # in its class
     size = np.repeat(counts, counts)
     kept = (place < SAMPLE // int(np.count_nonzero(counts))) & (size >= LEAST_OF_CLASS)
     return order[kept], place[kept] % 2 == 0

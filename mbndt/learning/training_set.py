@@ -46,7 +46,7 @@ class TrainingSet:
     balanced: bool = True
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """Return the number of rows."""
         return len(self.weights)
 
@@ -220,5 +220,5 @@ def unit_weights(rows: int, weights: Floats | None) -> Floats:
 
 
 def _check_rows(name: str, values: Any, table: Table) -> None:
-    if len(values) != table.rows:
-        raise DataError(f"{name}: {len(values)} values, expected {table.rows}, one a row of X")
+    if len(values) != table.n_rows:
+        raise DataError(f"{name}: {len(values)} values, expected {table.n_rows}, one a row of X")

@@ -111,7 +111,7 @@ def tune(
     among, held = hold_out(rows, holdout, settings.seed)
     training = rows.take(among)
     parts = _folds(training, folds, settings.seed)
-    space = _space(settings, training.rows)
+    space = _space(settings, training.n_rows)
     name = study or target
     with opened(storage, name, settings.seed, _facts(training, folds, settings)) as found:
         _search(found, space, training, parts, settings, minutes, trials, progress)
@@ -126,11 +126,11 @@ def _folds(rows: TrainingSet, folds: int, seed: int) -> Folds:
     """Return each fold's training rows and test rows, of every class its share; classes of fewer
     rows than folds are shared out together.
     """
-    if not 2 <= folds <= max(2, rows.rows // 2):
+    if not 2 <= folds <= max(2, rows.n_rows // 2):
         raise OptionError(
-            f"--folds: got {folds}, expected 2 to {max(2, rows.rows // 2)}, half of the rows"
+            f"--folds: got {folds}, expected 2 to {max(2, rows.n_rows // 2)}, half of the rows"
         )
-    everything = np.arange(rows.rows)
+    everything = np.arange(rows.n_rows)
     shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
     if rows.codes is None:
         return list(shuffled.split(everything))

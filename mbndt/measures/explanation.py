@@ -100,7 +100,7 @@ def answered_share(rules: Rules, table: Table) -> tuple[int, float]:
             box = dict(zip(columns, masks, strict=True))
             patterns[masks] = len({answer(rules, e) for e, _ in space.leaves(rules.root, box)}) == 1
         agreed += patterns[masks]
-    return rows.rows, agreed / rows.rows if rows.rows else 1.0
+    return rows.n_rows, agreed / rows.n_rows if rows.n_rows else 1.0
 
 
 def _compatible(space: Space, feature: Feature, raw: object) -> int:

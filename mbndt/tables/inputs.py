@@ -50,7 +50,7 @@ def columns_of(data: Any) -> Table:
     table = Table.of(data)
     if not table.columns:
         raise DataError(
-            f"X: 0 feature(s) (shape=({table.rows}, 0)) while a minimum of 1 is required."
+            f"X: 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
         )
     return table
 
@@ -126,7 +126,7 @@ def matched(data: Any, own: Sequence[str], named: bool, kind: str) -> Table:
         )
     if table.columns.keys() == set(own):
         return table
-    return Table(dict(zip(own, table.columns.values(), strict=True)), table.rows)
+    return Table(dict(zip(own, table.columns.values(), strict=True)), table.n_rows)
 
 
 def _check_names(names: Sequence[str], own: Sequence[str]) -> None:

@@ -83,7 +83,7 @@ class Table:
     """
 
     columns: Mapping[str, Sequence[Any] | Array]
-    rows: int
+    n_rows: int
     text: bool = False
     source: str = "data"
     numbers: npt.NDArray[np.intp] | None = None
@@ -93,10 +93,10 @@ class Table:
 
     def __post_init__(self) -> None:
         for name, column in self.columns.items():
-            if len(column) != self.rows:
+            if len(column) != self.n_rows:
                 raise DataError(
                     f"{self.source}: column {shown(name)} has {len(column)} rows,"
-                    f" expected {self.rows}"
+                    f" expected {self.n_rows}"
                 )
 
     @classmethod
@@ -136,7 +136,7 @@ class Table:
             index = np.flatnonzero(index)
         columns: dict[str, Array] = {n: as_array(c)[index] for n, c in self.columns.items()}
         numbers = index + 1 if self.numbers is None else self.numbers[index]
-        return replace(self, columns=columns, rows=len(index), numbers=numbers)
+        return replace(self, columns=columns, n_rows=len(index), numbers=numbers)
 
     def without(self, names: Sequence[str]) -> Table:
         """Return the table without the named columns; raises `DataError` for an unknown one."""
@@ -174,7 +174,7 @@ class Table:
                 raw = _texts(raw)
             columns.append(raw.tolist() if isinstance(raw, np.ndarray) else raw)
         names = [feature.name for feature in features]
-        for i in range(self.rows):
+        for i in range(self.n_rows):
             yield {name: column[i] for name, column in zip(names, columns, strict=True)}
 
     def typed(self, feature: Feature) -> Column:

@@ -175,9 +175,9 @@ def is_row_number(table: Table, name: str) -> bool:
     """Tell whether a CSV's column is the row index that pandas or R writes: unnamed, and whole
     numbers that all differ.
     """
-    if not table.text or not table.rows:
+    if not table.text or not table.n_rows:
         return False
     if not (INDEX.fullmatch(name) or (name == "" and next(iter(table.columns)) == "")):
         return False
     cells = {cell.strip() for cell in table.column(name)}
-    return len(cells) == table.rows and all(WHOLE.fullmatch(cell) for cell in cells)
+    return len(cells) == table.n_rows and all(WHOLE.fullmatch(cell) for cell in cells)

@@ -149,8 +149,8 @@ def test_float32_values_meet_the_points_where_rounding_turns():
 
 
 def test_rows_asked_for_are_made():
-    assert boundary_rows(single_leaf(), 17).rows == 17
-    assert boundary_rows(chain(3), 500).rows >= 500
+    assert boundary_rows(single_leaf(), 17).n_rows == 17
+    assert boundary_rows(chain(3), 500).n_rows >= 500
     with pytest.raises(OptionError, match="--rows"):
         verify(chain(3), rows=0)
 
@@ -199,7 +199,7 @@ def test_an_engine_that_breaks_off_is_a_failure_after_all_that_was_found(example
 
     def breaking(self, artifact, table):
         found = run(self, artifact, table)
-        if table.rows == 1:
+        if table.n_rows == 1:
             raise TargetError("broken\noff")
         found.leaf[3] += 1
         return found
@@ -259,7 +259,7 @@ def test_the_first_differing_row_is_told_with_its_place_in_print_and_json(
 
     def wrong(self, artifact, table):
         found = run(self, artifact, table)
-        if table.rows == 1:
+        if table.n_rows == 1:
             found.leaf[0] += 1
         return found
 

@@ -154,7 +154,7 @@ def test_the_time_ends_a_trial_between_folds(tmp_path, monkeypatch):
     real, calls = tuning.evaluate, []
 
     def slow(rules, rows):
-        calls.append(rows.rows)
+        calls.append(rows.n_rows)
         if len(calls) == 5:
             time.sleep(0.5)
         return real(rules, rows)

@@ -77,7 +77,7 @@ def test_no_row_of_one_column_vanishes(text, expected):
 
 
 def test_blank_lines_between_rows_of_two_columns_are_none():
-    assert parse_csv("\na,b\n\n1,2\n\n\n3,4\n\n").rows == 2
+    assert parse_csv("\na,b\n\n1,2\n\n\n3,4\n\n").n_rows == 2
 
 
 def test_a_cell_longer_than_the_csv_modules_limit_is_read_and_the_limit_stays():
@@ -118,7 +118,7 @@ def test_what_the_csv_module_writes_is_read_back_cell_by_cell(dialect, width, da
             continue
         assert list(table.columns) == names
         assert [*map(list, zip(*table.columns.values(), strict=True))] == rows
-        assert table.rows == len(rows)
+        assert table.n_rows == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ BIG = "x,y\n" + "".join(f"{i},{i}\n" for i in range(100_000))
 @pytest.mark.parametrize("packed", [str.encode, lambda text: gzip.compress(text.encode())])
 def test_a_pipe_loses_no_row(tmp_path, packed):
     table = through_fifo(tmp_path, packed(BIG))
-    assert table.rows == 100_000
+    assert table.n_rows == 100_000
     assert table.column("x")[0] == "0"
 
 
@@ -465,7 +465,7 @@ def test_a_file_that_needs_a_place_is_read_from_a_pipe_and_leaves_nothing(
     spool.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(spool))
     table = through_fifo(tmp_path, path.read_bytes(), query)
-    assert (table.rows, table.source) == (30_000, str(tmp_path / "pipe"))
+    assert (table.n_rows, table.source) == (30_000, str(tmp_path / "pipe"))
     (tmp_path / "pipe").unlink()
     with pytest.raises(DataError) as told:
         through_fifo(tmp_path, path.read_bytes()[:400], query)

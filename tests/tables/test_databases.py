@@ -51,9 +51,9 @@ def orders(tmp_path_factory) -> Path:
 )
 def test_a_query_runs_once_so_that_rows_stay_whole(orders, query):
     table = read_table(orders, query)
-    assert table.rows > 900
+    assert table.n_rows > 900
     numbers = table.typed(Feature("id", FeatureType.INTEGER)).values
-    assert len(set(numbers.tolist())) == table.rows
+    assert len(set(numbers.tolist())) == table.n_rows
     for name in ("amount", "huge", "uhuge", "wide"):
         assert (table.typed(Feature(name, FeatureType.FLOAT64)).values == numbers).all()
     assert ((numbers % 2 == 0) == table.typed(Feature("even", FeatureType.BOOLEAN)).values).all()
@@ -138,8 +138,8 @@ def test_every_type_of_duckdb_is_read_right(tmp_path, expression, gap, file):
     assert infer_type(table, "x") == kind
     categories = (str(value),) if kind == "category" else ()
     column = table.typed(Feature("x", FeatureType(kind), categories))
-    assert column.missing.tolist() == [False, True][: table.rows]
-    assert table.rows == 1 + gap
+    assert column.missing.tolist() == [False, True][: table.n_rows]
+    assert table.n_rows == 1 + gap
     assert column.values[0] == (0 if kind == "category" else value)
 
 
@@ -195,7 +195,7 @@ def test_what_is_no_select_is_refused(orders):
             read_table(orders, query)
     with pytest.raises(DataError, match="syntax error"):
         read_table(orders, "SELECT FROM WHERE")
-    assert read_table(orders, "PIVOT (FROM t LIMIT 9) ON even USING count(*)").rows == 9
+    assert read_table(orders, "PIVOT (FROM t LIMIT 9) ON even USING count(*)").n_rows == 9
 
 
 def test_columns_have_the_sources_own_names(orders, tmp_path):
@@ -268,4 +268,4 @@ def test_sqlite_columns_are_of_their_declared_type_where_all_values_are(tmp_path
         "z": "category",
         "e": "float64",
     }
-    assert read_table(path, "PRAGMA table_info(t)").rows == 9
+    assert read_table(path, "PRAGMA table_info(t)").n_rows == 9

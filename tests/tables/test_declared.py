@@ -174,7 +174,7 @@ def stored(table: Table, feature: Feature) -> list[Any]:
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_same_values_are_the_same_columns_from_everywhere(tmp_path, source):
     table = SOURCES[source](tmp_path)
-    assert table.rows == 6
+    assert table.n_rows == 6
     assert list(table.columns) == list(VALUES)
     expected_kinds = KINDS | ({"float32": "float64"} if source == "SQLite" else {})
     assert {name: infer_type(table, name).value for name in table.columns} == expected_kinds
@@ -288,7 +288,7 @@ def test_a_column_of_another_type_is_refused_by_name_where_it_is_used(column):
     table = Table.of({"x": column, "y": [1] * len(column)})
     with pytest.raises(DataError, match=r"column 'x' has the type '.+', expected numbers, texts"):
         infer_type(table, "x")
-    assert table.without(["x"]).rows == len(column)
+    assert table.without(["x"]).n_rows == len(column)
 
 
 def test_frames_whose_columns_are_no_names_are_refused():

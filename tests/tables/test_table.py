@@ -206,7 +206,7 @@ def test_csv_files_with_mark_blank_lines_and_gzip(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
     for name in ("t.csv", "t.csv.gz"):
         table = read_table(tmp_path / name)
-        assert table.rows == 2
+        assert table.n_rows == 2
         assert list(table.columns) == ["x", "y"]
         assert list(table.column("y")) == ["a", ""]
 
@@ -223,7 +223,7 @@ def test_cells_of_a_csv_file_come_back_as_they_were(rows, plain_rows):
         path = Path(folder, "t.csv")
         path.write_bytes(out.getvalue().encode("utf-8-sig"))
         for table in (parse_csv(out.getvalue()), read_table(path)):
-            assert table.rows == len(rows)
+            assert table.n_rows == len(rows)
             assert list(table.columns) == ["x", "y"]
             assert list(zip(*table.columns.values(), strict=True)) == rows
 
@@ -285,7 +285,7 @@ def test_a_parquet_path_is_no_pattern(tmp_path, name):
         for rows, path in ((2, name), (5, "xyz.parquet"), (5, "a1.parquet"), (5, "qq.parquet")):
             base.execute(f"COPY (SELECT * FROM range({rows})) TO '{tmp_path}/o' (FORMAT parquet)")
             (tmp_path / "o").rename(tmp_path / path)
-    assert read_table(tmp_path / name).rows == 2
+    assert read_table(tmp_path / name).n_rows == 2
 
 
 @pytest.mark.parametrize("content", [b"PAR1nonsense", b"\x1f\x8bnonsense", b"\xff\xff", b""])

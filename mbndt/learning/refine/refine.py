@@ -52,7 +52,7 @@ def refine(
     """
     outcome = rows.indicators()
     axes = fit_axes(rows.features, rows.typed, outcome, rows.weights, starts if exact else ())
-    bins = bins_of(axes, rows.typed, rows.rows)
+    bins = bins_of(axes, rows.typed, rows.n_rows)
     view = None
     if settings.smooths(rows.count):
         view = out_of_bag(bins, outcome, rows.weights, settings.seed)
@@ -80,7 +80,7 @@ def refine(
     # A small leaf of given rules may stay, as to join it to another could cost more.
     whole = replace(problem, fewest=1, least=()) if exact else problem
     best = merged(whole, trees[int(np.argmin(after))], problem.rows)
-    if settings.regrow and rows.count > SMOOTHED_ROWS and rows.rows <= REGROWN_ROWS:
+    if settings.regrow and rows.count > SMOOTHED_ROWS and rows.n_rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
         best = merged(whole, improve(problem, best), problem.rows)
     if not exact and settings.penalty is None:
@@ -149,7 +149,7 @@ def refine_rules(
     """
     outcome = infer_target(table, target, Schema.of_target(rules), rules.task)
     outcome = replace(outcome, target=rules.target)
-    weights = unit_weights(table.rows, weights)
+    weights = unit_weights(table.n_rows, weights)
     if not weights.any():
         raise DataError(f"{table.source}: no rows to refine over")
     rows = TrainingSet(
@@ -163,7 +163,7 @@ def refine_rules(
     provenance = {
         **rules.provenance,
         "refined from": rules.fingerprint,
-        "training rows": rows.rows,
+        "training rows": rows.n_rows,
         **trained_on(found.rules, rows),
     }
     provenance.pop("held out", None)  # figures of other rules

@@ -315,7 +315,7 @@ def compare(tool, table, rules, lines):
     """Assert that lines of hexadecimal digits are the answers of the interpreter."""
     kind = {"double": "<f8", "float": "<f4"}.get(tool.number, "<u2")
     expected = tool.expected(rules, table)
-    assert len(lines) == table.rows
+    assert len(lines) == table.n_rows
     for i, line in enumerate(lines):
         data = bytes.fromhex(line)
         leaf, class_ = np.frombuffer(data[:4], "<i2").tolist()

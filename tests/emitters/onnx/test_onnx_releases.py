@@ -154,5 +154,5 @@ def test_the_oldest_release_answers_as_this_one_and_as_the_interpreter(old_pytho
     ):
         assert there == here, (tool, artifact.rules)
         expected = tool.expected(artifact.rules, table)
-        for got in by_batch_size(there, table.rows):
+        for got in by_batch_size(there, table.n_rows):
             assert not differences(expected, got).any(), (tool, artifact.rules)

@@ -154,7 +154,7 @@ def paper_of(rules: Rules, **options: object) -> Paper:
 def assert_routes(rules: Rules, rows: int, **options: object) -> None:
     paper = paper_of(rules, **options)
     table = boundary_rows(rules, rows)
-    assert table.rows >= rows
+    assert table.n_rows >= rows
     got = [paper.leaf(row) for row in table.records(rules.used)]
     assert got == leaf_ids(rules, table).tolist()
 

@@ -254,7 +254,7 @@ def test_select_and_view_add_the_outputs_to_the_columns_in_order(dialect, form, 
         assert engine.names(text) == [*inputs, *outputs]
         rows = engine.rows(text)
     expected = predict(example, data)
-    assert [row[0] for row in rows] == list(range(data.rows))
+    assert [row[0] for row in rows] == list(range(data.n_rows))
     assert [row[5] for row in rows] == expected.prediction
     assert [row[6] for row in rows] == expected.leaf.tolist()
     assert [list(row[7:]) for row in rows] == expected.probabilities.tolist()

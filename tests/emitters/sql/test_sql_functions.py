@@ -69,7 +69,7 @@ class Engine:
         self.rows("DROP TABLE IF EXISTS called")
         self.rows(f"CREATE TEMPORARY TABLE called ({', '.join(listed)})")
         marks = ", ".join(["?" if self.dialect == "duckdb" else "%s"] * (1 + len(names)))
-        cells = zip(range(table.rows), *(table.column(name) for name in names), strict=True)
+        cells = zip(range(table.n_rows), *(table.column(name) for name in names), strict=True)
         cursor = self.connection if self.dialect == "duckdb" else self.connection.cursor()
         cursor.executemany(f"INSERT INTO called VALUES ({marks})", [list(row) for row in cells])
         called = called or quoted(options.get("function") or emit(rules, "sql", prefix="p").name)

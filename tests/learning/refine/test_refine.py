@@ -148,8 +148,8 @@ def test_a_regressions_leaves_hold_the_mean_of_their_rows():
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_count_as_copies_of_rows(seed):
     table = mixed_table(250, seed=seed)
-    weights = np.random.default_rng(seed).integers(0, 5, table.rows)
-    copies = table.take(np.repeat(np.arange(table.rows), weights))
+    weights = np.random.default_rng(seed).integers(0, 5, table.n_rows)
+    copies = table.take(np.repeat(np.arange(table.n_rows), weights))
     settings = preset("default", restarts=0, smoothing=0.0)
     one = learn(table, "y", settings, weights=weights.astype(float)).rules
     two = learn(copies, "y", settings).rules
@@ -254,7 +254,7 @@ def test_growing_subtrees_anew_never_costs_more(monkeypatch):
     outcome = rows.indicators()
     axes = fit_axes(rows.features, rows.typed, outcome, rows.weights)
     sizes = tuple(axis.size for axis in axes)
-    bins = bins_of(axes, rows.typed, rows.rows)
+    bins = bins_of(axes, rows.typed, rows.n_rows)
     problem = Problem(bins, sizes, rows.goal(outcome), 2.0, 4, 4)
     won = 0
     for seed in range(4):
@@ -317,7 +317,7 @@ def test_noise_prices_an_interval():
     # A row of a light class weighs as many others, so an interval must gain as many.
     assert default.price(300, 0.3, 4.0) == 4 * default.price(300, 0.3)
     assert rows.imbalance() == pytest.approx(
-        rows.rows / 4 * sum(1 / n for n in np.bincount(rows.codes))
+        rows.n_rows / 4 * sum(1 / n for n in np.bincount(rows.codes))
     )
     assert default.smooths(300)
     assert not default.smooths(10**6)
