@@ -20,17 +20,17 @@ from mbndt.tables.target import Values
 Codes = npt.NDArray[np.int64]
 
 
-def hold_out(rows: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
+def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
     """Return the rows to learn from and those held out, stratified by class; the only row of a
     class is learned from. Raises `OptionError` for a share that is none.
     """
     if not 0.0 <= holdout < 1.0:
         raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
-    everything = np.arange(rows.n_rows)
-    codes = rows.codes
-    alone = np.zeros(rows.n_rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
+    everything = np.arange(data.n_rows)
+    codes = data.codes
+    alone = np.zeros(data.n_rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1
     among = everything[~alone]
-    held = min(round(holdout * rows.n_rows), len(among) - 1)
+    held = min(round(holdout * data.n_rows), len(among) - 1)
     if held <= 0:
         return everything, everything[:0]
     strata = stratified(codes, among, held)
@@ -52,27 +52,27 @@ def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
     return codes[among] if fits else None
 
 
-def evaluate(rules: Rules, rows: TrainingSet) -> dict[str, Any]:
+def evaluate(rules: Rules, data: TrainingSet) -> dict[str, Any]:
     """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
     for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
     absolute and root mean squared error with a 95 % interval.
     """
-    leaf = route(rules, rows.typed, rows.n_rows)
+    leaf = route(rules, data.typed, data.n_rows)
     figures: dict[str, Any] = {
-        "rows": rows.n_rows,
+        "rows": data.n_rows,
         "mean_path": float(np.mean(path_lengths(rules)[leaf])),
         "leaves": len(rules.leaves),
-        "redirected": redirected(rules, rows.typed, rows.n_rows),
+        "redirected": redirected(rules, data.typed, data.n_rows),
     }
-    if isinstance(rows.outcome, Values):
+    if isinstance(data.outcome, Values):
         values = np.array([entry.value for entry in rules.leaves], np.float64)
-        return figures | squared_error_figures(rows.outcome.values, values[leaf])
-    codes = rows.outcome.codes
+        return figures | squared_error_figures(data.outcome.values, values[leaf])
+    codes = data.outcome.codes
     got = np.array([entry.class_index for entry in rules.leaves], np.int64)[leaf]
     return figures | {
         "balanced_accuracy": balanced_accuracy(codes, got),
         "balanced_accuracy_95": list(balanced_interval(codes, got)),
         "accuracy": float(np.mean(got == codes)),
-        "class_rows": np.bincount(codes, minlength=len(rows.target.classes)).tolist(),
-        "class_hits": np.bincount(codes[got == codes], minlength=len(rows.target.classes)).tolist(),
+        "class_rows": np.bincount(codes, minlength=len(data.target.classes)).tolist(),
+        "class_hits": np.bincount(codes[got == codes], minlength=len(data.target.classes)).tolist(),
     }

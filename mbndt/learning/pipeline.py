@@ -53,7 +53,7 @@ def learn(
     learning doesn't see and `held_out` reports on. Raises `DataError` for a table that can't be
     learned from.
     """
-    rows, dropped = prepare(
+    labelled, dropped = prepare(
         table,
         target,
         settings,
@@ -62,11 +62,11 @@ def learn(
         weights=weights,
         drop_missing_target=drop_missing_target,
     )
-    among, held = hold_out(rows, holdout, settings.seed)
-    model = replace(fit(rows.take(among), settings, progress), dropped=dropped)
+    among, held = hold_out(labelled, holdout, settings.seed)
+    model = replace(fit(labelled.take(among), settings, progress), dropped=dropped)
     if not len(held):
         return model
-    return with_figures(model, evaluate(model.rules, rows.take(held)))
+    return with_figures(model, evaluate(model.rules, labelled.take(held)))
 
 
 def prepare(
@@ -98,19 +98,19 @@ def prepare(
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
     balanced = settings.class_weight == "balanced"
-    rows = TrainingSet(features, typed, outcome, weights, balanced)
-    warn_of_columns(table, rows)
-    return rows, int(gaps.sum())
+    training = TrainingSet(features, typed, outcome, weights, balanced)
+    warn_of_columns(table, training)
+    return training, int(gaps.sum())
 
 
 def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
     """Return which rows lack a target; raises `DataError` that names them unless they drop."""
     missing = missing_rows(table, target)
     if missing.any() and not drop:
-        rows = table.take(missing).numbers
-        assert rows is not None
-        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-        listed = ", ".join(map(str, rows[:5].tolist()))
+        row_numbers = table.take(missing).numbers
+        assert row_numbers is not None
+        more = f" and {len(row_numbers) - 5} more" if len(row_numbers) > 5 else ""
+        listed = ", ".join(map(str, row_numbers[:5].tolist()))
         raise DataError(
             f"{table.source}: column {target!r} is missing in row {listed}{more};"
             " --drop-missing-target leaves such rows out"
@@ -129,65 +129,69 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
         )
 
 
-def fit(rows: TrainingSet, settings: Settings, progress: Progress | None = None) -> Model:
+def fit(training: TrainingSet, settings: Settings, progress: Progress | None = None) -> Model:
     """Learn from all rows, holding none out."""
-    model, starts = _networks(rows, settings, progress)
+    model, starts = _networks(training, settings, progress)
     if settings.refine:
-        found = refine(rows, starts, settings)
+        found = refine(training, starts, settings)
         pairs = tuple(zip(found.before, found.after, strict=True))
         model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
-    rules = replace(model.rules, provenance=learned(model.rules, rows, settings))
+    rules = replace(model.rules, provenance=learned(model.rules, training, settings))
     return replace(model, rules=rules, settings=settings)
 
 
 def _networks(
-    rows: TrainingSet, settings: Settings, progress: Progress | None
+    training: TrainingSet, settings: Settings, progress: Progress | None
 ) -> tuple[Model, list[Rules]]:
     """Train networks; return the model of the winner, and the rules of all restarts."""
-    alone = replace(rows, balanced=False).leaf(0, np.arange(rows.n_rows))
-    single = Rules(rows.target.name, rows.target, rows.features, alone)
+    alone = replace(training, balanced=False).leaf(0, np.arange(training.n_rows))
+    single = Rules(training.target.name, training.target, training.features, alone)
     if settings.restarts == 0:
         return Model(single, settings), []
     with needed("; --restarts 0 learns without networks"):
         from mbndt.learning.network.loop import train
         from mbndt.learning.network.losses import make_loss
-    rows = _sample(rows, settings)
+    training = _sample(training, settings)
     if settings.refine:
         settings = replace(settings, branching=min(settings.branching, START_BRANCHING))
     encoder, scores = fit_encoder(
-        rows.features, rows.typed, rows.numbers(), np.random.default_rng(settings.seed)
+        training.features, training.typed, training.numbers(), np.random.default_rng(settings.seed)
     )
     if not encoder.columns:
         return Model(single, settings, encoder), []
-    outcome = rows.numbers() if rows.codes is None else rows.codes
+    outcome = training.numbers() if training.codes is None else training.codes
     trained = train(
         scores,
-        make_loss(outcome, len(rows.target.classes), rows.weights, balanced=rows.balanced),
-        rows.codes,
+        make_loss(
+            outcome, len(training.target.classes), training.weights, balanced=training.balanced
+        ),
+        training.codes,
         settings,
         progress,
     )
-    encoded = encoder.encode(rows.typed)
+    encoded = encoder.encode(training.typed)
 
     def pruned(network: TrainedNetwork) -> Rules:
-        return prune(network, encoder, encoded, rows.features, rows.target, rows.network_leaf)
+        return prune(
+            network, encoder, encoded, training.features, training.target, training.network_leaf
+        )
 
     model = Model(single, settings, encoder, trained.network, tuple(trained.history))
     if settings.refine:
         return model, [pruned(network) for network in trained.restarts]
-    rules, moved = shorten(pruned(trained.network), rows.typed)
+    rules, moved = shorten(pruned(trained.network), training.typed)
     return replace(model, rules=rules, moved=moved), []
 
 
-def _sample(rows: TrainingSet, settings: Settings) -> TrainingSet:
+def _sample(training: TrainingSet, settings: Settings) -> TrainingSet:
     """Return the rows that networks train on: all, or a stratified sample of them."""
-    if settings.sample is None or rows.n_rows <= settings.sample:
-        return rows
-    everything = np.arange(rows.n_rows)
-    strata = stratified(rows.codes, everything, settings.sample)
+    if settings.sample is None or training.n_rows <= settings.sample:
+        return training
+    everything = np.arange(training.n_rows)
+    strata = stratified(training.codes, everything, settings.sample)
     from sklearn.model_selection import train_test_split
 
     index, _ = train_test_split(
         everything, train_size=settings.sample, random_state=settings.seed, stratify=strata
     )
-    return rows.take(np.sort(index))
+    return training.take(np.sort(index))

@@ -22,27 +22,29 @@ from mbndt.tables.table import Column
 Gap = tuple[float | None, float | None]
 
 
-def learned(rules: Rules, rows: TrainingSet, settings: Settings) -> dict[str, Any]:
+def learned(rules: Rules, training: TrainingSet, settings: Settings) -> dict[str, Any]:
     """Return the provenance of rules that were learned from rows."""
     return {
         "learned by": f"mbndt {__version__}",
-        "training rows": rows.n_rows,
+        "training rows": training.n_rows,
         "depth": settings.depth,
         "branching": settings.branching,
         "seed": settings.seed,
-        **trained_on(rules, rows),
+        **trained_on(rules, training),
     }
 
 
-def trained_on(rules: Rules, rows: TrainingSet) -> dict[str, Any]:
+def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
     """Return facts of the training rows: how many there were by class index, and of each feature in
     use the share missing and, for numbers, the least and greatest value and the thresholds' gaps.
     """
     found: dict[str, Any] = {}
-    if rows.codes is not None:
-        found["class rows"] = np.bincount(rows.codes, minlength=len(rows.target.classes)).tolist()
+    if training.codes is not None:
+        found["class rows"] = np.bincount(
+            training.codes, minlength=len(training.target.classes)
+        ).tolist()
     found["features"] = {
-        feature.name: _feature_facts(rules, feature, rows.typed[feature.name])
+        feature.name: _feature_facts(rules, feature, training.typed[feature.name])
         for feature in rules.used
     }
     return found

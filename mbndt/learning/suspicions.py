@@ -53,32 +53,32 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
     return table.without(found)
 
 
-def warn_of_columns(table: Table, rows: TrainingSet) -> None:
-    """Warn of columns of `table`, typed in `rows`, that number or name the rows, are texts for
+def warn_of_columns(table: Table, training: TrainingSet) -> None:
+    """Warn of columns of `table`, typed in `training`, that number or name the rows, are texts for
     want of a better type, or alone tell the target.
     """
-    if rows.n_rows < LEAST_ROWS:
+    if training.n_rows < LEAST_ROWS:
         return
-    index, halves = _sample(rows)
-    for feature in rows.features:
-        column = rows.typed[feature.name]
+    index, halves = _sample(training)
+    for feature in training.features:
+        column = training.typed[feature.name]
         cells = _cells(feature, column.take(index))
-        told = _told(rows, index, halves, cells, feature.type.numeric)
-        message = _worded(table, feature, column) or _numbered(feature, column, rows, told)
+        told = _told(training, index, halves, cells, feature.type.numeric)
+        message = _worded(table, feature, column) or _numbered(feature, column, training, told)
         message = message or (
             told
-            and f"alone tells {shown(rows.target.name)} {told}; check that"
+            and f"alone tells {shown(training.target.name)} {told}; check that"
             " it is known before the answer is"
         )
         if message:
             warn(f"{table.source}: column {shown(feature.name)} {message}")
 
 
-def _numbered(feature: Feature, column: Column, rows: TrainingSet, told: str) -> str:
+def _numbered(feature: Feature, column: Column, training: TrainingSet, told: str) -> str:
     if not (feature.type.numeric and _is_running(column)):
         return ""
     if told:
-        target = shown(rows.target.name)
+        target = shown(training.target.name)
         return (
             f"numbers the rows and alone tells {target} {told}, as if they had been sorted by"
             " it; leave it out (--exclude)"
@@ -106,57 +106,58 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
         return ""
     present = column.values[~column.missing & (column.values >= 0)]
     counts = np.bincount(present, minlength=len(feature.categories))
-    rows, different = len(present), int(np.count_nonzero(counts))
+    n_rows, different = len(present), int(np.count_nonzero(counts))
     named = different >= LEAST_ROWS
     pandas = isinstance(table.column(feature.name), Categories)
     meant = pandas or CATEGORIES.match(table.declared.get(feature.name, ""))
-    if not rows or meant or (table.text and different >= DIFFERENT * rows):
+    if not n_rows or meant or (table.text and different >= DIFFERENT * n_rows):
         return ""
     if named and all(UUID.fullmatch(text) for text in feature.categories):
-        return f"holds {different:,} UUIDs in {rows:,} rows: {NAMES}"
+        return f"holds {different:,} UUIDs in {n_rows:,} rows: {NAMES}"
     if table.text:
         return ""
     for what, pattern in MEANT.items():
         fits = [pattern.fullmatch(text) is not None for text in feature.categories]
         share = int(counts[fits].sum())
-        if share >= MOSTLY * rows:
+        if share >= MOSTLY * n_rows:
             return (
-                f"holds {what} as texts, in {share:,} of {rows:,} rows: they are taken for"
+                f"holds {what} as texts, in {share:,} of {n_rows:,} rows: they are taken for"
                 " categories; convert the column, or leave it out (--exclude)"
             )
-    if named and different >= DIFFERENT * rows:
-        return f"has {different:,} different texts in {rows:,} rows: {NAMES}"
+    if named and different >= DIFFERENT * n_rows:
+        return f"has {different:,} different texts in {n_rows:,} rows: {NAMES}"
     return ""
 
 
-def _sample(rows: TrainingSet) -> tuple[Codes, Flags]:
+def _sample(training: TrainingSet) -> tuple[Codes, Flags]:
     """Return rows [m], as many of each class that isn't too small, and which half each is in."""
     draw = np.random.default_rng(0)
-    if isinstance(rows.outcome, Values):
-        index = draw.permutation(rows.n_rows)[:SAMPLE]
+    if isinstance(training.outcome, Values):
+        index = draw.permutation(training.n_rows)[:SAMPLE]
         return index, np.arange(len(index)) % 2 == 0
-    order = draw.permutation(rows.n_rows)
-    order = order[np.argsort(rows.outcome.codes[order], kind="stable")]
-    counts = np.bincount(rows.outcome.codes, minlength=len(rows.target.classes))
-    place = np.arange(rows.n_rows) - np.repeat(np.cumsum(counts) - counts, counts)  # in its class
+    order = draw.permutation(training.n_rows)
+    order = order[np.argsort(training.outcome.codes[order], kind="stable")]
+    counts = np.bincount(training.outcome.codes, minlength=len(training.target.classes))
+    before = np.cumsum(counts) - counts
+    place = np.arange(training.n_rows) - np.repeat(before, counts)  # in its class
     size = np.repeat(counts, counts)
     kept = (place < SAMPLE // int(np.count_nonzero(counts))) & (size >= LEAST_OF_CLASS)
     return order[kept], place[kept] % 2 == 0
 
 
-def _told(rows: TrainingSet, index: Codes, halves: Flags, cells: Codes, ordered: bool) -> str:
+def _told(training: TrainingSet, index: Codes, halves: Flags, cells: Codes, ordered: bool) -> str:
     """Return how well the cells [m] of the rows at `index` tell the outcome of each half from the
     other half; "" where that is no cause for suspicion. An empty cell among `ordered` ones is as
     the one before.
     """
-    if isinstance(rows.outcome, Values):
-        values = rows.outcome.values[index]
+    if isinstance(training.outcome, Values):
+        values = training.outcome.values[index]
         # Of the ranks, as a few huge values would decide it.
         fit = _fit(
             cells, np.searchsorted(np.sort(values), values).astype(np.float64), halves, ordered
         )
         return f"(R squared of the ranks {fit:.3f})" if fit >= TELLING_NUMBER else ""
-    codes = rows.outcome.codes
+    codes = training.outcome.codes
     there = np.unique(codes[index])
     if len(there) < 2:
         return ""

@@ -99,7 +99,7 @@ def tune(
         raise OptionError(f"--minutes: got {minutes}, expected a number above 0")
     if trials is not None and trials < 1:
         raise OptionError(f"--trials: got {trials}, expected at least 1")
-    rows, dropped = prepare(
+    labelled, dropped = prepare(
         table,
         target,
         settings,
@@ -108,8 +108,8 @@ def tune(
         weights=weights,
         drop_missing_target=drop_missing_target,
     )
-    among, held = hold_out(rows, holdout, settings.seed)
-    training = rows.take(among)
+    among, held = hold_out(labelled, holdout, settings.seed)
+    training = labelled.take(among)
     parts = _folds(training, folds, settings.seed)
     space = _space(settings, training.n_rows)
     name = study or target
@@ -118,31 +118,31 @@ def tune(
         count, best, score = len(completed(found)), found.best_trial, found.best_value
     model = fit(training, _chosen(settings, best.params), progress)
     if len(held):
-        model = with_figures(model, evaluate(model.rules, rows.take(held)))
+        model = with_figures(model, evaluate(model.rules, labelled.take(held)))
     return Tuned(replace(model, dropped=dropped), count, best.number, score)
 
 
-def _folds(rows: TrainingSet, folds: int, seed: int) -> Folds:
+def _folds(training: TrainingSet, folds: int, seed: int) -> Folds:
     """Return each fold's training rows and test rows, of every class its share; classes of fewer
     rows than folds are shared out together.
     """
-    if not 2 <= folds <= max(2, rows.n_rows // 2):
+    if not 2 <= folds <= max(2, training.n_rows // 2):
         raise OptionError(
-            f"--folds: got {folds}, expected 2 to {max(2, rows.n_rows // 2)}, half of the rows"
+            f"--folds: got {folds}, expected 2 to {max(2, training.n_rows // 2)}, half of the rows"
         )
-    everything = np.arange(rows.n_rows)
+    everything = np.arange(training.n_rows)
     shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
-    if rows.codes is None:
+    if training.codes is None:
         return list(shuffled.split(everything))
-    rare = np.bincount(rows.codes)[rows.codes] < folds
-    strata = np.where(rare, -1, rows.codes)
+    rare = np.bincount(training.codes)[training.codes] < folds
+    strata = np.where(rare, -1, training.codes)
     if 0 < rare.sum() < folds or len(np.unique(strata)) == 1:
         return list(shuffled.split(everything))
     kind = StratifiedKFold(folds, shuffle=True, random_state=seed + 111)
     return list(kind.split(everything, strata))
 
 
-def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:
+def _space(settings: Settings, n_rows: int) -> dict[str, BaseDistribution]:
     log = partial(Reals, log=True)
     network = {"tau": log(0.08, 1.2), **{rate: log(1e-3, 1e-1) for rate in RATES}}
     if not settings.refine:
@@ -154,7 +154,7 @@ def _space(settings: Settings, rows: int) -> dict[str, BaseDistribution]:
         "branching": Whole(2, settings.branching),
         "thrift": log(0.2, 10.0),
     }
-    if rows <= SMOOTHED_ROWS:
+    if n_rows <= SMOOTHED_ROWS:
         tree["smoothing"] = Reals(0.0, 0.9)
     return tree | ({"leaf_budget": log(2.0, 64.0)} | network if settings.restarts else {})
 
@@ -182,16 +182,16 @@ def _chosen(settings: Settings, params: dict[str, Any]) -> Settings:
     return replace(settings, **params)
 
 
-def _facts(rows: TrainingSet, folds: int, settings: Settings) -> dict[str, Any]:
+def _facts(training: TrainingSet, folds: int, settings: Settings) -> dict[str, Any]:
     """Return what a study's scores depend on besides its trials."""
-    digest = hashlib.sha256(repr((rows.features, rows.target)).encode())
-    for column in rows.typed.values():
+    digest = hashlib.sha256(repr((training.features, training.target)).encode())
+    for column in training.typed.values():
         digest.update(column.values.tobytes() + column.missing.tobytes())
-    digest.update(rows.numbers().tobytes() + rows.weights.tobytes())
-    measure = "balanced accuracy" if isinstance(rows.outcome, Labels) else "R squared"
+    digest.update(training.numbers().tobytes() + training.weights.tobytes())
+    measure = "balanced accuracy" if isinstance(training.outcome, Labels) else "R squared"
     fixed = {name: value for name, value in asdict(settings).items() if name != "device"}
     return {
-        "target": rows.target.name,
+        "target": training.target.name,
         "data": digest.hexdigest()[:16],
         "folds": folds,
         "objective": f"mean - 0.5 sd of {measure}",
@@ -203,7 +203,7 @@ def _facts(rows: TrainingSet, folds: int, settings: Settings) -> dict[str, Any]:
 def _search(
     study: Study,
     space: dict[str, BaseDistribution],
-    rows: TrainingSet,
+    training: TrainingSet,
     parts: Folds,
     settings: Settings,
     minutes: float,
@@ -219,7 +219,7 @@ def _search(
         while (trials is None or ran < trials) and time.monotonic() < end:
             score, trial = None, study.ask(space)
             try:
-                score = _score(rows, parts, _chosen(settings, trial.params), end)
+                score = _score(training, parts, _chosen(settings, trial.params), end)
             except DataError as error:
                 failure = str(error)
             finally:
@@ -238,15 +238,15 @@ def _search(
         raise OptionError(f"--minutes: got {minutes:g}, too few for a trial of {len(parts)} folds")
 
 
-def _score(rows: TrainingSet, parts: Folds, settings: Settings, end: float) -> float | None:
+def _score(training: TrainingSet, parts: Folds, settings: Settings, end: float) -> float | None:
     """Return the score of settings; None where the time ends before the last fold."""
     scores = []
     for part, test in parts:
         if time.monotonic() >= end:
             return None
-        figures = evaluate(fit(rows.take(part), settings).rules, rows.take(test))
+        figures = evaluate(fit(training.take(part), settings).rules, training.take(test))
         score = figures["balanced_accuracy" if "balanced_accuracy" in figures else "r2"]
         if score is None:
-            raise DataError(f"column {shown(rows.target.name)} is constant in a fold")
+            raise DataError(f"column {shown(training.target.name)} is constant in a fold")
         scores.append(score)
     return float(np.mean(scores) - 0.5 * np.std(scores, ddof=1))

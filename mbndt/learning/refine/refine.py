@@ -43,32 +43,34 @@ class Refined:
 
 
 def refine(
-    rows: TrainingSet, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
+    training: TrainingSet, starts: Sequence[Rules], settings: Settings, *, exact: bool = False
 ) -> Refined:
     """Refine the best of some starts: given rules, and the settings' `greedy` trees of our own.
 
     `exact` keeps every threshold and category of the starts, so that the objective can't rise above
     theirs.
     """
-    outcome = rows.indicators()
-    axes = fit_axes(rows.features, rows.typed, outcome, rows.weights, starts if exact else ())
-    bins = bins_of(axes, rows.typed, rows.n_rows)
+    outcome = training.indicators()
+    axes = fit_axes(
+        training.features, training.typed, outcome, training.weights, starts if exact else ()
+    )
+    bins = bins_of(axes, training.typed, training.n_rows)
     view = None
-    if settings.smooths(rows.count):
-        view = out_of_bag(bins, outcome, rows.weights, settings.seed)
+    if settings.smooths(training.count):
+        view = out_of_bag(bins, outcome, training.weights, settings.seed)
     smooth = outcome if view is None else blended(outcome, view, settings.smoothing)
-    noise = None if view is None else rows.noise(view)
-    classes = rows.class_counts()
+    noise = None if view is None else training.noise(view)
+    classes = training.class_counts()
     problem = Problem(
         bins,
         tuple(axis.size for axis in axes),
-        rows.goal(smooth),
-        settings.price(rows.count, noise, rows.imbalance()),
+        training.goal(smooth),
+        settings.price(training.count, noise, training.imbalance()),
         settings.branching,
         max([settings.depth, *(rules.depth for rules in starts if exact)]),
-        settings.fewest(rows.count),
-        rows.weights,
-        None if classes is None else outcome * rows.weights[:, None],
+        settings.fewest(training.count),
+        training.weights,
+        None if classes is None else outcome * training.weights[:, None],
         () if classes is None else tuple(map(settings.least, classes.tolist())),
     )
     trees = [_from_rules(axes, rules, problem) for rules in starts]
@@ -80,17 +82,17 @@ def refine(
     # A small leaf of given rules may stay, as to join it to another could cost more.
     whole = replace(problem, fewest=1, least=()) if exact else problem
     best = merged(whole, trees[int(np.argmin(after))], problem.rows)
-    if settings.regrow and rows.count > SMOOTHED_ROWS and rows.n_rows <= REGROWN_ROWS:
+    if settings.regrow and training.count > SMOOTHED_ROWS and training.n_rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
         best = merged(whole, improve(problem, best), problem.rows)
     if not exact and settings.penalty is None:
         best = Evidence(problem, axes, outcome, view).borne_out(best, problem.rows)
         best = merged(problem, best, problem.rows)
     if isinstance(best, Cut):
-        root = _Build(rows, axes, problem, itertools.count()).node(best, problem.rows)
+        root = _Build(training, axes, problem, itertools.count()).node(best, problem.rows)
     else:  # no split tells anything, so the most common class is the answer
-        root = replace(rows, balanced=False).leaf(0, problem.rows)
-    rules = Rules(rows.target.name, rows.target, rows.features, root)
+        root = replace(training, balanced=False).leaf(0, problem.rows)
+    rules = Rules(training.target.name, training.target, training.features, root)
     return Refined(rules, problem.objective(best, problem.rows), before, after)
 
 
@@ -152,19 +154,19 @@ def refine_rules(
     weights = unit_weights(table.n_rows, weights)
     if not weights.any():
         raise DataError(f"{table.source}: no rows to refine over")
-    rows = TrainingSet(
+    training = TrainingSet(
         rules.features,
         typed_columns(table, rules.features),
         outcome,
         weights,
         settings.class_weight == "balanced",
     ).take(np.flatnonzero(weights > 0))
-    found = refine(rows, [rules], replace(settings, greedy=0), exact=True)
+    found = refine(training, [rules], replace(settings, greedy=0), exact=True)
     provenance = {
         **rules.provenance,
         "refined from": rules.fingerprint,
-        "training rows": rows.n_rows,
-        **trained_on(found.rules, rows),
+        "training rows": training.n_rows,
+        **trained_on(found.rules, training),
     }
     provenance.pop("held out", None)  # figures of other rules
     refined = replace(found.rules, name=rules.name, provenance=provenance)
