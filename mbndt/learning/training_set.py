@@ -136,34 +136,34 @@ class TrainingSet:
             return self.outcome.codes.astype(np.float64)
         return self.outcome.values
 
-    def leaf(self, number: int, rows: Indices, goal: Goal | None = None) -> Leaf:
+    def leaf(self, number: int, index: Indices, goal: Goal | None = None) -> Leaf:
         """Return the leaf that rows reach: the shares of their weighted classes (as smoothed in
         `goal`), or their mean.
         """
         if isinstance(self.outcome, Values):
-            values, weights = self.outcome.values[rows], self.weights[rows]
+            values, weights = self.outcome.values[index], self.weights[index]
             mean = float(np.average(values, weights=weights))
             std = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-            return Leaf(number, mean, n=len(rows), mean=mean, std=std)
+            return Leaf(number, mean, n=len(index), mean=mean, std=std)
         goal = goal or self.goal(self.indicators())
         assert isinstance(goal, Classes)
-        mass = goal.mass[rows].sum(0)
-        return Leaf(number, tuple((mass / mass.sum()).tolist()), self._counts(rows))
+        mass = goal.mass[index].sum(0)
+        return Leaf(number, tuple((mass / mass.sum()).tolist()), self._counts(index))
 
-    def network_leaf(self, number: int, outputs: Floats, rows: Indices) -> Leaf:
+    def network_leaf(self, number: int, outputs: Floats, index: Indices) -> Leaf:
         """Return the leaf that rows reach, with the network's probabilities of classes."""
         if isinstance(self.outcome, Values):
-            return self.leaf(number, rows)
+            return self.leaf(number, index)
         if len(outputs) == 1:
             p = 1 / (1 + math.exp(-float(outputs[0])))
-            return Leaf(number, (1.0 - p, p), self._counts(rows))
+            return Leaf(number, (1.0 - p, p), self._counts(index))
         p = np.exp(outputs - outputs.max())
-        return Leaf(number, tuple((p / p.sum()).tolist()), self._counts(rows))
+        return Leaf(number, tuple((p / p.sum()).tolist()), self._counts(index))
 
-    def _counts(self, rows: Indices) -> tuple[int, ...]:
+    def _counts(self, index: Indices) -> tuple[int, ...]:
         assert isinstance(self.outcome, Labels)
         size = len(self.target.classes)
-        return tuple(np.bincount(self.outcome.codes[rows], minlength=size).tolist())
+        return tuple(np.bincount(self.outcome.codes[index], minlength=size).tolist())
 
 
 def with_target(table: Table, y: Any) -> tuple[Table, str]:

@@ -46,23 +46,23 @@ class Evidence:
     outcome: Floats
     view: Floats | None = None
 
-    def borne_out(self, tree: Tree, rows: Indices) -> Tree:
+    def borne_out(self, tree: Tree, index: Indices) -> Tree:
         """Return the tree with each split that its rows don't bear out as a leaf."""
         if not isinstance(tree, Cut):
             return tree
-        if not self._more_than_chance(tree, rows):
-            return self.problem.goal.best(rows)
-        branch = self.problem.branch(tree, rows)
+        if not self._more_than_chance(tree, index):
+            return self.problem.goal.best(index)
+        branch = self.problem.branch(tree, index)
         children = tuple(
-            self.borne_out(child, rows[branch == i]) if np.any(branch == i) else child
+            self.borne_out(child, index[branch == i]) if np.any(branch == i) else child
             for i, child in enumerate(tree.children)
         )
         return replace(tree, children=children)
 
-    def _more_than_chance(self, tree: Tree, rows: Indices) -> bool:
-        if self.by_cut(rows) <= BY_CUT or self.by_view(rows) <= BY_VIEW:
+    def _more_than_chance(self, tree: Tree, index: Indices) -> bool:
+        if self.by_cut(index) <= BY_CUT or self.by_view(index) <= BY_VIEW:
             return True
-        return bool(self.by_tree(tree, rows) <= BY_TREE)
+        return bool(self.by_tree(tree, index) <= BY_TREE)
 
     @cached_property
     def _classes(self) -> bool:
@@ -81,20 +81,20 @@ class Evidence:
         scores = ndtri((np.cumsum(mass) - mass / 2) / mass.sum())[level]
         return np.column_stack([weights, weights * scores, weights * scores**2])
 
-    def by_cut(self, rows: Indices) -> float:
+    def by_cut(self, index: Indices) -> float:
         """Return the p-value of the best cut of all axes."""
-        sums = BinSums.of(self.problem, rows, self._numbers[rows])
-        total, fewest = self._numbers[rows].sum(0), self._fewest(rows)
+        sums = BinSums.of(self.problem, index, self._numbers[index])
+        total, fewest = self._numbers[index].sum(0), self._fewest(index)
         found = np.sort([self._of_axis(sums, i, total, fewest) for i in range(len(self.axes))])
         return float(np.min(found * len(found) / np.arange(1, len(found) + 1), initial=1.0))
 
-    def _fewest(self, rows: Indices) -> float:
+    def _fewest(self, index: Indices) -> float:
         """Return the rows on each side of a cut: more where values are skewed, as the mean of a few
         is then far from normal.
         """
         if self._classes:
             return float(self.problem.fewest)
-        weight, first, _ = self._numbers[rows].T
+        weight, first, _ = self._numbers[index].T
         centred = first / weight - first.sum() / weight.sum()
         square = float(np.average(centred**2, weights=weight))
         cube = float(np.average(centred**3, weights=weight))
@@ -171,11 +171,11 @@ class Evidence:
             return 1.0
         return float(gammaincc(mean**2 / variance, statistic * mean / variance))
 
-    def by_tree(self, tree: Tree, rows: Indices) -> float:
+    def by_tree(self, tree: Tree, index: Indices) -> float:
         """Return the p-value of a subtree among all trees of its shape."""
         parts: list[Floats] = []
-        log_trees = self._count(tree, rows, parts)
-        total = self._numbers[rows].sum(0)
+        log_trees = self._count(tree, index, parts)
+        total = self._numbers[index].sum(0)
         p = float(self._told(np.stack(parts, axis=1)[:, None, :], total)[0])
         return (
             1.0
@@ -183,32 +183,32 @@ class Evidence:
             else math.exp(min(0.0, log_trees + math.log(max(p, 1e-300))))
         )
 
-    def _count(self, tree: Tree, rows: Indices, parts: list[Floats]) -> float:
+    def _count(self, tree: Tree, index: Indices, parts: list[Floats]) -> float:
         """Return the log of the number of trees of a shape, and append each leaf's sums."""
-        if not isinstance(tree, Cut) or len(rows) == 0:
-            parts.append(self._numbers[rows].sum(0))
+        if not isinstance(tree, Cut) or len(index) == 0:
+            parts.append(self._numbers[index].sum(0))
             return 0.0
-        bins = len(np.unique(self.problem.bins[tree.axis, rows])) - 1
+        bins = len(np.unique(self.problem.bins[tree.axis, index])) - 1
         cuts, ways = min(tree.extra, bins), math.log(len(tree.children))
         found = math.log(len(self.axes)) + cuts * ways
         if _is_set(self.axes[tree.axis]):
             found += (bins - cuts) * ways
         else:
             found += gammaln(bins + 1) - gammaln(cuts + 1) - gammaln(bins - cuts + 1)
-        branch = self.problem.branch(tree, rows)
+        branch = self.problem.branch(tree, index)
         return float(found) + sum(
-            self._count(child, rows[branch == i], parts) for i, child in enumerate(tree.children)
+            self._count(child, index[branch == i], parts) for i, child in enumerate(tree.children)
         )
 
-    def by_view(self, rows: Indices) -> float:
+    def by_view(self, index: Indices) -> float:
         """Return the p-value of the view's going along with the outcomes."""
         # The order of categories comes from the outcomes, so a forest over it has seen them all.
         if self.view is None or any(map(_is_set, self.axes)):
             return 1.0
-        w = self.problem.weights[rows]
-        scored = self._numbers[rows] / w[:, None]
+        w = self.problem.weights[index]
+        scored = self._numbers[index] / w[:, None]
         own = scored if self._classes else scored[:, 1:2]
-        own, seen = own - np.average(own, 0, w), self.view[rows]
+        own, seen = own - np.average(own, 0, w), self.view[index]
         seen = seen - np.average(seen, 0, w)
         along = float((w[:, None] * own * seen).sum())
         spreads = ((own.T * w) @ own * ((seen.T * w) @ seen)).sum()

@@ -32,20 +32,20 @@ PARTS = 2000  # parts whose best split is sought at a time, for memory's sake
 Splitter = Callable[[Problem, Indices], Cut | None]
 
 
-def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
+def grow(problem: Problem, index: Indices, depth: int, split: Splitter) -> Tree:
     """Return a tree of rows whose nodes are split one after another, each for good; the lowest and
     the smallest by their impurity, as little follows them.
     """
-    leaf = problem.goal.best(rows)
-    if depth == 0 or problem.goal.losses(leaf, rows).sum() <= problem.penalty:
+    leaf = problem.goal.best(index)
+    if depth == 0 or problem.goal.losses(leaf, index).sum() <= problem.penalty:
         return leaf
-    plain = depth == 1 or problem.weights[rows].sum() < FEWEST_AHEAD
-    cut = (least_impurity if plain else split)(problem, rows)
+    plain = depth == 1 or problem.weights[index].sum() < FEWEST_AHEAD
+    cut = (least_impurity if plain else split)(problem, index)
     if cut is None:
         return leaf
-    branch = problem.branch(cut, rows)
+    branch = problem.branch(cut, index)
     children = tuple(
-        grow(problem, rows[branch == i], depth - 1, split) if np.any(branch == i) else leaf
+        grow(problem, index[branch == i], depth - 1, split) if np.any(branch == i) else leaf
         for i in range(int(cut.to.max()) + 1)
     )
     return replace(cut, children=children)
@@ -53,7 +53,7 @@ def grow(problem: Problem, rows: Indices, depth: int, split: Splitter) -> Tree:
 
 def grow_among(
     problem: Problem,
-    rows: Indices,
+    index: Indices,
     depth: int,
     split: Splitter,
     axes: Indices,
@@ -64,7 +64,7 @@ def grow_among(
     """
     if split is best_ahead and len(axes) > WIDE:
         axes = np.sort(draw.choice(axes, WIDE, replace=False))
-    return _renamed(grow(problem.among(axes), rows, depth, split), axes)
+    return _renamed(grow(problem.among(axes), index, depth, split), axes)
 
 
 def _renamed(tree: Tree, axes: Indices) -> Tree:
@@ -74,36 +74,36 @@ def _renamed(tree: Tree, axes: Indices) -> Tree:
     return Cut(int(axes[tree.axis]), tree.to, children)
 
 
-def regrow(problem: Problem, tree: Tree, rows: Indices, depth: int, seed: int) -> Tree:
+def regrow(problem: Problem, tree: Tree, index: Indices, depth: int, seed: int) -> Tree:
     """Return the tree with each subtree, from the root down, grown anew and re-split where that
     makes the objective smaller.
     """
-    if depth < 2 or not isinstance(tree, Cut) or len(rows) == 0:
+    if depth < 2 or not isinstance(tree, Cut) or len(index) == 0:
         return tree
     draw = np.random.default_rng(seed)
-    least = problem.objective(tree, rows)
-    here = problem.take(rows, depth)
+    least = problem.objective(tree, index)
+    here = problem.take(index, depth)
     every = np.arange(len(problem.sizes))
     for split in (best_ahead, least_impurity):
-        new = improve(here, grow_among(here, here.rows, depth, split, every, draw), FEW_SWEEPS)
-        value = here.objective(new, here.rows)
+        new = improve(here, grow_among(here, here.index, depth, split, every, draw), FEW_SWEEPS)
+        value = here.objective(new, here.index)
         if value < least:
             tree, least = new, value
     if not isinstance(tree, Cut):
         return tree
-    branch = problem.branch(tree, rows)
+    branch = problem.branch(tree, index)
     return replace(
         tree,
         children=tuple(
-            regrow(problem, child, rows[branch == i], depth - 1, seed)
+            regrow(problem, child, index[branch == i], depth - 1, seed)
             for i, child in enumerate(tree.children)
         ),
     )
 
 
-def least_impurity(problem: Problem, rows: Indices) -> Cut | None:
+def least_impurity(problem: Problem, index: Indices) -> Cut | None:
     """Return the split of least impurity."""
-    sums = BinSums.of(problem, rows, problem.goal.moments(rows))
+    sums = BinSums.of(problem, index, problem.goal.moments(index))
     ends = sums.chunks(CHUNKS)
 
     def costs(axes: Indices) -> Floats:
@@ -124,16 +124,16 @@ def _best_cut(problem: Problem, sums: BinSums, ends: Indices, costs: Costs) -> C
     return replace(cut, to=place) if len(used) > 1 else None
 
 
-def best_ahead(problem: Problem, rows: Indices) -> Cut | None:
+def best_ahead(problem: Problem, index: Indices) -> Cut | None:
     """Return the split whose intervals can be split best once more."""
-    if len(rows) > ROWS_AHEAD:
-        share = ROWS_AHEAD / len(rows)
+    if len(index) > ROWS_AHEAD:
+        share = ROWS_AHEAD / len(index)
         problem = replace(problem, penalty=problem.penalty * share)
-        rows = np.sort(np.random.default_rng(len(rows)).choice(rows, ROWS_AHEAD, replace=False))
-    moments = problem.goal.moments(rows)
-    sums = BinSums.of(problem, rows, moments)
+        index = np.sort(np.random.default_rng(len(index)).choice(index, ROWS_AHEAD, replace=False))
+    moments = problem.goal.moments(index)
+    sums = BinSums.of(problem, index, moments)
     ends = sums.chunks(CHUNKS_AHEAD)
-    chunks = _chunks(problem, sums, ends, rows)
+    chunks = _chunks(problem, sums, ends, index)
     size = ends.shape[1]
     cost = np.zeros((len(chunks), size, size))
     start, end = np.triu_indices(size, 1)
@@ -145,13 +145,13 @@ def best_ahead(problem: Problem, rows: Indices) -> Cut | None:
     return _best_cut(problem, sums, ends, lambda axes: cost[axes])
 
 
-def _chunks(problem: Problem, sums: BinSums, ends: Indices, rows: Indices) -> npt.NDArray[np.intp]:
+def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> npt.NDArray[np.intp]:
     """Return the chunk of each row on each axis, [F, n]; missing values stand in the first."""
-    found = np.zeros((len(ends), len(rows)), np.intp)
+    found = np.zeros((len(ends), len(index)), np.intp)
     for axis, limits in enumerate(ends):
         rank = np.cumsum(sums.bin_counts(axis)[:-1] > 0)
         chunk = np.searchsorted(limits[1:], rank, side="left").clip(0, len(limits) - 2)
-        found[axis] = np.append(chunk, 0)[problem.bins[axis, rows]]
+        found[axis] = np.append(chunk, 0)[problem.bins[axis, index]]
     return found
 
 

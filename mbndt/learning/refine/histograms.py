@@ -20,24 +20,24 @@ CHUNK = 4_000_000  # cells that are summed at a time, for memory's sake
 @dataclass(frozen=True)
 class BinSums:
     """Sums of K numbers over rows, by bin: `prefix` [K, F, W+1] of the bins that rows have on each
-    axis, in order; `missing` [K, F]; `counts` [S] of the `rows` [m] in all bins, axis after axis
-    from `starts`.
+    axis, in order; `missing` [K, F]; `counts` [S] of the rows at `index` [m] in all bins, axis
+    after axis from `starts`.
     """
 
     problem: Problem
-    rows: Indices
+    index: Indices
     counts: Floats
     starts: Indices
     prefix: Floats
     missing: Floats
 
     @classmethod
-    def of(cls, problem: Problem, rows: Indices, numbers: Floats) -> BinSums:
+    def of(cls, problem: Problem, index: Indices, numbers: Floats) -> BinSums:
         """Sum numbers [m, K] of rows [m]."""
         sizes = np.array(problem.sizes, np.intp)
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        with_one = np.column_stack([numbers, problem.weights[rows]])
-        table = _histogram(problem, rows, with_one, starts)
+        with_one = np.column_stack([numbers, problem.weights[index]])
+        table = _histogram(problem, index, with_one, starts)
         counts = table[:, -1]
         axis = np.repeat(np.arange(len(sizes)), sizes)
         ordinary = np.ones(len(axis), np.bool_)
@@ -49,7 +49,7 @@ class BinSums:
         prefix[:, axis[here], rank + 1] = table[here, :-1].T
         np.cumsum(prefix, axis=2, out=prefix)
         missing = table[starts[1:] - 1, :-1].T
-        return cls(problem, rows, counts, starts, prefix, missing)
+        return cls(problem, index, counts, starts, prefix, missing)
 
     def bin_counts(self, axis: int) -> Floats:
         """Return the rows in each bin of an axis, the missing ones last."""
@@ -125,9 +125,9 @@ class BinSums:
         own = self.problem.own
         if own is None:
             return None
-        bins = self.problem.bins[axis, self.rows]
+        bins = self.problem.bins[axis, self.index]
         size = self.problem.sizes[axis]
-        table = np.stack([np.bincount(bins, each, size) for each in own[self.rows].T], axis=1)
+        table = np.stack([np.bincount(bins, each, size) for each in own[self.index].T], axis=1)
         return np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(table[at], axis=0)])
 
     def lonely(self, axis: int) -> bool:
@@ -140,16 +140,16 @@ class BinSums:
         return np.pad(np.diff(at), 1) if len(at) else np.zeros(1, np.intp)
 
 
-def _histogram(problem: Problem, rows: Indices, values: Floats, starts: Indices) -> Floats:
+def _histogram(problem: Problem, index: Indices, values: Floats, starts: Indices) -> Floats:
     """Return the sums of values [m, K] by the rows' bins on all axes, axis after axis, [S, K]."""
     axes = len(problem.sizes)
     found = np.zeros((starts[-1], values.shape[1]))
     step = max(1, CHUNK // max(1, axes))
-    for low in range(0, len(rows), step):
-        part = rows[low : low + step]
-        index = problem.bins[:, part].T + starts[:-1].astype(np.int32)
-        ends = np.arange(0, index.size + 1, axes, dtype=np.int32)
-        ones = np.ones(index.size)
-        chosen = csr_array((ones, index.ravel(), ends), shape=(len(part), int(starts[-1])))
+    for low in range(0, len(index), step):
+        part = index[low : low + step]
+        place = problem.bins[:, part].T + starts[:-1].astype(np.int32)
+        ends = np.arange(0, place.size + 1, axes, dtype=np.int32)
+        ones = np.ones(place.size)
+        chosen = csr_array((ones, place.ravel(), ends), shape=(len(part), int(starts[-1])))
         found += chosen.T @ values[low : low + step]
     return found

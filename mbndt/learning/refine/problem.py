@@ -1,4 +1,7 @@
-"""What re-splitting works on: trees over binned rows, and the objective to be made small."""
+"""What re-splitting works on: trees over binned rows, and the objective to be made small.
+
+Throughout, `index` [m] holds the positions of some of the rows.
+"""
 
 from __future__ import annotations
 
@@ -40,26 +43,26 @@ class Classes:
 
     mass: Floats
 
-    def take(self, rows: Indices) -> Classes:
+    def take(self, index: Indices) -> Classes:
         """Return the goal of some rows."""
-        return Classes(self.mass[rows])
+        return Classes(self.mass[index])
 
-    def losses(self, leaf: Any, rows: Indices) -> Floats:
+    def losses(self, leaf: Any, index: Indices) -> Floats:
         """Return what rows [m] cost a leaf, [m]."""
-        return np.asarray(self._costs[leaf, rows])
+        return np.asarray(self._costs[leaf, index])
 
     @cached_property
     def _costs(self) -> Floats:
         """What each row costs each class, [C, n]: asked for too often to be summed each time."""
         return np.ascontiguousarray(self.mass.sum(1) - self.mass.T)
 
-    def best(self, rows: Indices) -> int:
+    def best(self, index: Indices) -> int:
         """Return the best leaf of rows."""
-        return int(np.argmin([costs[rows].sum() for costs in self._costs]))
+        return int(np.argmin([costs[index].sum() for costs in self._costs]))
 
-    def moments(self, rows: Indices) -> Floats:
+    def moments(self, index: Indices) -> Floats:
         """Return the numbers, [m, M], whose sums tell the impurity of any set of rows."""
-        return self.mass[rows]
+        return self.mass[index]
 
     @staticmethod
     def impurity(sums: Floats) -> Floats:
@@ -81,21 +84,21 @@ class Numbers:
     values: Floats
     weights: Floats
 
-    def take(self, rows: Indices) -> Numbers:
+    def take(self, index: Indices) -> Numbers:
         """Return the goal of some rows."""
-        return Numbers(self.values[rows], self.weights[rows])
+        return Numbers(self.values[index], self.weights[index])
 
-    def losses(self, leaf: Any, rows: Indices) -> Floats:
+    def losses(self, leaf: Any, index: Indices) -> Floats:
         """Return what rows [m] cost a leaf, [m]."""
-        return np.asarray(self.weights[rows] * (self.values[rows] - leaf) ** 2)
+        return np.asarray(self.weights[index] * (self.values[index] - leaf) ** 2)
 
-    def best(self, rows: Indices) -> float:
+    def best(self, index: Indices) -> float:
         """Return the best leaf of rows."""
-        return float(np.average(self.values[rows], weights=self.weights[rows]))
+        return float(np.average(self.values[index], weights=self.weights[index]))
 
-    def moments(self, rows: Indices) -> Floats:
+    def moments(self, index: Indices) -> Floats:
         """Return the numbers, [m, M], whose sums tell the impurity of any set of rows."""
-        w, y = self.weights[rows], self.values[rows]
+        w, y = self.weights[index], self.values[index]
         return np.column_stack([w, w * y, w * y * y])
 
     @staticmethod
@@ -146,7 +149,7 @@ class Problem:
         return np.ones(self.bins.shape[1]) if self.counts is None else self.counts
 
     @property
-    def rows(self) -> Indices:
+    def index(self) -> Indices:
         """Return the indices of all rows."""
         return np.arange(self.bins.shape[1])
 
@@ -154,15 +157,15 @@ class Problem:
         """Return the problem with some of the axes only."""
         return replace(self, bins=self.bins[axes], sizes=tuple(self.sizes[a] for a in axes))
 
-    def take(self, rows: Indices, depth: int) -> Problem:
+    def take(self, index: Indices, depth: int) -> Problem:
         """Return the problem of some of the rows, with another depth."""
         return replace(
             self,
-            bins=self.bins[:, rows],
-            goal=self.goal.take(rows),
+            bins=self.bins[:, index],
+            goal=self.goal.take(index),
             depth=depth,
-            counts=None if self.counts is None else self.counts[rows],
-            own=None if self.own is None else self.own[rows],
+            counts=None if self.counts is None else self.counts[index],
+            own=None if self.own is None else self.own[index],
         )
 
     def room(self, tree: Tree, count: float, own: Floats | None) -> float:
@@ -174,26 +177,26 @@ class Problem:
             return room
         return min(room, float(own[int(tree)]) / self.least[int(tree)])
 
-    def branch(self, cut: Cut, rows: Indices) -> Indices:
+    def branch(self, cut: Cut, index: Indices) -> Indices:
         """Return the child that each of rows [m] goes to, [m]."""
-        branch: Indices = cut.to[self.bins[cut.axis, rows]]
+        branch: Indices = cut.to[self.bins[cut.axis, index]]
         return branch
 
-    def losses(self, tree: Tree, rows: Indices) -> Floats:
+    def losses(self, tree: Tree, index: Indices) -> Floats:
         """Return the loss of each of rows [m] in a tree, [m]."""
         if not isinstance(tree, Cut):
-            return self.goal.losses(tree, rows)
-        found = np.empty(len(rows))
-        branch = self.branch(tree, rows)
+            return self.goal.losses(tree, index)
+        found = np.empty(len(index))
+        branch = self.branch(tree, index)
         for i, child in enumerate(tree.children):
             here = np.flatnonzero(branch == i)
             if len(here):
-                found[here] = self.losses(child, rows[here])
+                found[here] = self.losses(child, index[here])
         return found
 
-    def objective(self, tree: Tree, rows: Indices) -> float:
+    def objective(self, tree: Tree, index: Indices) -> float:
         """Return the loss of rows in a tree plus the penalty of its intervals."""
-        return float(self.losses(tree, rows).sum()) + self.penalty * extras(tree)
+        return float(self.losses(tree, index).sum()) + self.penalty * extras(tree)
 
 
 def extras(tree: Tree) -> int:
@@ -203,12 +206,12 @@ def extras(tree: Tree) -> int:
     return tree.extra + sum(extras(child) for child in tree.children)
 
 
-def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
+def merged(problem: Problem, tree: Tree, index: Indices) -> Tree:
     """Return the tree that rows reach: no child of too few rows, equal leaves of a split as one."""
     if not isinstance(tree, Cut):
         return tree
-    branch = problem.branch(tree, rows)
-    reached = [rows[branch == i] for i in range(len(tree.children))]
+    branch = problem.branch(tree, index)
+    reached = [index[branch == i] for i in range(len(tree.children))]
     every: list[Tree] = [
         merged(problem, child, here) if len(here) else child
         for child, here in zip(tree.children, reached, strict=True)
@@ -220,7 +223,7 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
         ]
     )
     if not len(alive):
-        return problem.goal.best(rows)
+        return problem.goal.best(index)
     children = [every[i] for i in alive.tolist()]
     leaves: dict[Tree, int] = {}
     first = [
@@ -232,9 +235,9 @@ def merged(problem: Problem, tree: Tree, rows: Indices) -> Tree:
     return cut_of(tree.axis, _filled(place[tree.to]), children)
 
 
-def _counted(problem: Problem, rows: Indices) -> tuple[float, Floats | None]:
-    own = None if problem.own is None else problem.own[rows].sum(0)
-    return float(problem.weights[rows].sum()), own
+def _counted(problem: Problem, index: Indices) -> tuple[float, Floats | None]:
+    own = None if problem.own is None else problem.own[index].sum(0)
+    return float(problem.weights[index].sum()), own
 
 
 def _filled(to: Indices) -> Indices:

@@ -75,25 +75,25 @@ def refine(
     )
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
-    trees = trees or [problem.goal.best(problem.rows)]
-    before = tuple(problem.objective(tree, problem.rows) for tree in trees)
+    trees = trees or [problem.goal.best(problem.index)]
+    before = tuple(problem.objective(tree, problem.index) for tree in trees)
     trees = [improve(problem, tree) for tree in trees]
-    after = tuple(problem.objective(tree, problem.rows) for tree in trees)
+    after = tuple(problem.objective(tree, problem.index) for tree in trees)
     # A small leaf of given rules may stay, as to join it to another could cost more.
     whole = replace(problem, fewest=1, least=()) if exact else problem
-    best = merged(whole, trees[int(np.argmin(after))], problem.rows)
+    best = merged(whole, trees[int(np.argmin(after))], problem.index)
     if settings.regrow and training.count > SMOOTHED_ROWS and training.n_rows <= REGROWN_ROWS:
-        best = regrow(problem, best, problem.rows, problem.depth, settings.seed)
-        best = merged(whole, improve(problem, best), problem.rows)
+        best = regrow(problem, best, problem.index, problem.depth, settings.seed)
+        best = merged(whole, improve(problem, best), problem.index)
     if not exact and settings.penalty is None:
-        best = Evidence(problem, axes, outcome, view).borne_out(best, problem.rows)
-        best = merged(problem, best, problem.rows)
+        best = Evidence(problem, axes, outcome, view).borne_out(best, problem.index)
+        best = merged(problem, best, problem.index)
     if isinstance(best, Cut):
-        root = _Build(training, axes, problem, itertools.count()).node(best, problem.rows)
+        root = _Build(training, axes, problem, itertools.count()).node(best, problem.index)
     else:  # no split tells anything, so the most common class is the answer
-        root = replace(training, balanced=False).leaf(0, problem.rows)
+        root = replace(training, balanced=False).leaf(0, problem.index)
     rules = Rules(training.target.name, training.target, training.features, root)
-    return Refined(rules, problem.objective(best, problem.rows), before, after)
+    return Refined(rules, problem.objective(best, problem.index), before, after)
 
 
 def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
@@ -101,7 +101,7 @@ def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
     draw = np.random.default_rng(seed)
     every = np.arange(len(problem.sizes))
     return [
-        grow_among(problem, problem.rows, problem.depth, split, every, draw)
+        grow_among(problem, problem.index, problem.depth, split, every, draw)
         for split in (least_impurity, best_ahead)[: count if len(every) else 0]
     ]
 
@@ -109,16 +109,16 @@ def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
 def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:
     place = {axis.feature.name: i for i, axis in enumerate(axes)}
 
-    def tree(node: Node, rows: Indices) -> Tree:
-        if isinstance(node, Leaf) or node.feature not in place or len(rows) == 0:
-            return problem.goal.best(rows) if len(rows) else 0
+    def tree(node: Node, index: Indices) -> Tree:
+        if isinstance(node, Leaf) or node.feature not in place or len(index) == 0:
+            return problem.goal.best(index) if len(index) else 0
         i = place[node.feature]
         to = bin_table(rules, node, axes[i])
-        branch = to[problem.bins[i, rows]]
-        children = tuple(tree(child, rows[branch == c]) for c, child in enumerate(node.children))
+        branch = to[problem.bins[i, index]]
+        children = tuple(tree(child, index[branch == c]) for c, child in enumerate(node.children))
         return Cut(i, to, children)
 
-    return tree(rules.root, problem.rows)
+    return tree(rules.root, problem.index)
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ class _Build:
     problem: Problem
     ids: itertools.count[int]
 
-    def node(self, tree: Tree, rows: Indices) -> Node:
+    def node(self, tree: Tree, index: Indices) -> Node:
         if not isinstance(tree, Cut):
-            return self.training.leaf(next(self.ids), rows, self.problem.goal)
-        branch = self.problem.branch(tree, rows)
+            return self.training.leaf(next(self.ids), index, self.problem.goal)
+        branch = self.problem.branch(tree, index)
         children = tuple(
-            self.node(child, rows[branch == i]) for i, child in enumerate(tree.children)
+            self.node(child, index[branch == i]) for i, child in enumerate(tree.children)
         )
         return self.axes[tree.axis].split(tree.to, children)
 

@@ -42,11 +42,11 @@ TINY = 1e-9  # what counts as no change of an objective, relative
 
 def improve(problem: Problem, tree: Tree, sweeps: int = 20) -> Tree:
     """Re-split a tree bottom-up, again and again, until the objective stops falling."""
-    before = problem.objective(tree, problem.rows)
+    before = problem.objective(tree, problem.index)
     settled = _Settled()
     for _ in range(sweeps):
-        tree = _sweep(problem, tree, problem.rows, problem.depth, settled)
-        after = problem.objective(tree, problem.rows)
+        tree = _sweep(problem, tree, problem.index, problem.depth, settled)
+        after = problem.objective(tree, problem.index)
         if after > before - TINY * max(1.0, before):
             break
         before = after
@@ -59,50 +59,50 @@ class _Settled:
     def __init__(self) -> None:
         self.seen: set[tuple[Tree, int, bytes]] = set()
 
-    def key(self, tree: Tree, rows: Indices, depth: int) -> tuple[Tree, int, bytes]:
+    def key(self, tree: Tree, index: Indices, depth: int) -> tuple[Tree, int, bytes]:
         """Return what stands for a subtree (itself, so that it lives on), its rows and depth."""
-        return tree, depth, hashlib.blake2b(rows.data, digest_size=16).digest()
+        return tree, depth, hashlib.blake2b(index.data, digest_size=16).digest()
 
 
-def _sweep(problem: Problem, tree: Tree, rows: Indices, depth: int, settled: _Settled) -> Tree:
+def _sweep(problem: Problem, tree: Tree, index: Indices, depth: int, settled: _Settled) -> Tree:
     """Improve the subtree that rows reach, with at most `depth` splits on a path."""
-    if len(rows) == 0:
+    if len(index) == 0:
         return tree
     if depth == 0:
-        return problem.goal.best(rows)
-    key = settled.key(tree, rows, depth)
+        return problem.goal.best(index)
+    key = settled.key(tree, index, depth)
     if key in settled.seen:
         return tree
     swept = tree
     if isinstance(tree, Cut):
-        branch = problem.branch(tree, rows)
+        branch = problem.branch(tree, index)
         children = tuple(
-            _sweep(problem, child, rows[branch == i], depth - 1, settled)
+            _sweep(problem, child, index[branch == i], depth - 1, settled)
             for i, child in enumerate(tree.children)
         )
         if any(new is not old for new, old in zip(children, tree.children, strict=True)):
             swept = replace(tree, children=children)
-    found = resplit(problem, swept, rows)
+    found = resplit(problem, swept, index)
     if found is tree:
         settled.seen.add(key)
     return found
 
 
-def resplit(problem: Problem, tree: Tree, rows: Indices) -> Tree:
+def resplit(problem: Problem, tree: Tree, index: Indices) -> Tree:
     """Return the best split of rows among the children's subtrees and new leaves, or the tree."""
-    best, least = tree, problem.objective(tree, rows)
+    best, least = tree, problem.objective(tree, index)
     if not isinstance(tree, Cut):
-        tree = problem.goal.best(rows)
-        best, least = tree, problem.objective(tree, rows)
+        tree = problem.goal.best(index)
+        best, least = tree, problem.objective(tree, index)
         if least <= problem.penalty:
             return tree  # the least split costs as much
     if not problem.sizes:
         return best
-    for bound, make in _candidates(problem, tree, rows):
+    for bound, make in _candidates(problem, tree, index):
         if bound >= least - TINY * max(1.0, least):
             continue
         made = make()
-        value = problem.objective(made, rows)
+        value = problem.objective(made, index)
         if value < least - TINY * max(1.0, least):
             best, least = made, value
     return best
@@ -112,7 +112,7 @@ def resplit(problem: Problem, tree: Tree, rows: Indices) -> Tree:
 Candidate: TypeAlias = tuple[float, Callable[[], Tree]]
 
 
-def _candidates(problem: Problem, tree: Tree, rows: Indices) -> Iterator[Candidate]:
+def _candidates(problem: Problem, tree: Tree, index: Indices) -> Iterator[Candidate]:
     """Yield the best split for each number of intervals.
 
     The programme sees no gain in a subtree that is used no more, so splits into leaves alone are
@@ -121,17 +121,17 @@ def _candidates(problem: Problem, tree: Tree, rows: Indices) -> Iterator[Candida
     goal = problem.goal
     subtrees = [c for c in tree.children if isinstance(c, Cut)] if isinstance(tree, Cut) else []
     if subtrees:
-        yield -math.inf, lambda: goal.best(rows)
-    losses = [problem.losses(child, rows) for child in subtrees]
+        yield -math.inf, lambda: goal.best(index)
+    losses = [problem.losses(child, index) for child in subtrees]
     if isinstance(goal, Classes):
         labels = [*range(goal.mass.shape[1])]
         choices: list[Tree] = [*labels, *subtrees]
-        own = [goal.losses(label, rows) for label in labels]
-        sums = BinSums.of(problem, rows, np.stack([*own, *losses], axis=1))
+        own = [goal.losses(label, index) for label in labels]
+        sums = BinSums.of(problem, index, np.stack([*own, *losses], axis=1))
         for among in sorted({len(labels), len(choices)}):
             yield from _choice_cuts(problem, sums, among, choices)
     else:
-        sums = BinSums.of(problem, rows, np.column_stack([goal.moments(rows), *losses]))
+        sums = BinSums.of(problem, index, np.column_stack([goal.moments(index), *losses]))
         for among in sorted({0, len(subtrees)}):
             yield from _leaf_cuts(problem, goal, sums, subtrees[:among])
 

@@ -60,7 +60,7 @@ def test_chance_passes_no_more_often_than_it_should(kind, levels):
     for seed in range(draws):
         draw = np.random.default_rng(seed)
         found = evidence(draw, drawn_outcome(draw, kind, 200), levels=levels)
-        passed += found.by_cut(found.problem.rows) <= BY_CUT
+        passed += found.by_cut(found.problem.index) <= BY_CUT
     # Five times the share is beyond any luck of the draw: 15 where 3 are due.
     assert passed / draws < 4 * BY_CUT
 
@@ -70,21 +70,21 @@ def test_the_forests_view_goes_along_with_what_there_is_alone():
     rare = []
     for _ in range(20):
         found = evidence(draw, drawn_outcome(draw, "3 classes", 150), view=True)
-        rare.append(found.by_view(found.problem.rows))
+        rare.append(found.by_view(found.problem.index))
     assert np.mean(np.array(rare) < 0.02) <= 0.1
     parity = evidence(draw, np.zeros((400, 2)), columns=2)
     odd = (parity.problem.bins > 127).sum(0) % 2
     outcome = np.eye(2)[odd]
     view = out_of_bag(parity.problem.bins, outcome, np.ones(400), 0)
     found = Evidence(parity.problem, parity.axes, outcome, view)
-    assert found.by_view(parity.problem.rows) < 1e-6
+    assert found.by_view(parity.problem.index) < 1e-6
     # No single cut tells a parity, the whole tree does.
     half = (np.arange(255) > 127).astype(int)
     tree = Cut(0, half, (Cut(1, half, (0, 1)), Cut(1, half, (1, 0))))
-    assert found.by_cut(parity.problem.rows) > BY_CUT
-    assert found.by_tree(tree, parity.problem.rows) < 1e-6
+    assert found.by_cut(parity.problem.index) > BY_CUT
+    assert found.by_tree(tree, parity.problem.index) < 1e-6
     noise = Evidence(parity.problem, parity.axes, np.eye(2)[draw.integers(2, size=400)])
-    assert noise.by_tree(tree, parity.problem.rows) > 0.01
+    assert noise.by_tree(tree, parity.problem.index) > 0.01
 
 
 def test_a_row_of_weight_two_is_as_much_evidence_as_two_rows():
@@ -96,7 +96,7 @@ def test_a_row_of_weight_two_is_as_much_evidence_as_two_rows():
     two = Evidence(
         Problem(problem.bins, problem.sizes, problem.goal, 1.0, 6, 4, 3), one.axes, outcome[copies]
     )
-    assert one.by_cut(one.problem.rows) == pytest.approx(two.by_cut(problem.rows), rel=1e-9)
+    assert one.by_cut(one.problem.index) == pytest.approx(two.by_cut(problem.index), rel=1e-9)
 
 
 def test_a_tables_moments_are_those_of_its_permutations():

@@ -260,17 +260,17 @@ def test_growing_subtrees_anew_never_costs_more(monkeypatch):
     for seed in range(4):
         some = np.random.default_rng(seed).choice(len(sizes), 2, replace=False)
         poor = grow_among(
-            problem, problem.rows, 4, least_impurity, np.sort(some), np.random.default_rng(0)
+            problem, problem.index, 4, least_impurity, np.sort(some), np.random.default_rng(0)
         )
-        before = problem.objective(poor, problem.rows)
-        after = problem.objective(regrow(problem, poor, problem.rows, 4, seed), problem.rows)
+        before = problem.objective(poor, problem.index)
+        after = problem.objective(regrow(problem, poor, problem.index, 4, seed), problem.index)
         assert after <= before + 1e-9
         won += after < before - 1
         # What is grown anew is taken only where it costs less.
         monkeypatch.setattr(growing, "grow_among", lambda *_: 0)
         monkeypatch.setattr(growing, "improve", lambda _, tree, *__: tree)
-        kept = regrow(problem, poor, problem.rows, 4, seed)
-        assert problem.objective(kept, problem.rows) == pytest.approx(before)
+        kept = regrow(problem, poor, problem.index, 4, seed)
+        assert problem.objective(kept, problem.index) == pytest.approx(before)
         monkeypatch.undo()
     assert won
 

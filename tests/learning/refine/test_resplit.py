@@ -76,9 +76,9 @@ def brute_force(problem, tree, rows):
 def test_a_node_over_leaves_gets_the_best_split_of_all(seed, numbers):
     problem = drawn_problem(seed, numbers=numbers)
     leaf = 0.0 if numbers else 0
-    found = resplit(problem, leaf, problem.rows)
-    assert problem.objective(found, problem.rows) == pytest.approx(
-        brute_force(problem, leaf, problem.rows)
+    found = resplit(problem, leaf, problem.index)
+    assert problem.objective(found, problem.index) == pytest.approx(
+        brute_force(problem, leaf, problem.index)
     )
 
 
@@ -87,9 +87,9 @@ def test_a_node_over_leaves_gets_the_best_split_of_all(seed, numbers):
 def test_a_node_over_subtrees_gets_the_best_split_of_all(seed, numbers):
     problem = replace(drawn_problem(seed, numbers=numbers), penalty=0.0)
     tree = drawn_tree(problem, np.random.default_rng(seed), depth=2)
-    found = resplit(problem, tree, problem.rows)
-    assert problem.objective(found, problem.rows) == pytest.approx(
-        min(brute_force(problem, tree, problem.rows), problem.objective(tree, problem.rows))
+    found = resplit(problem, tree, problem.index)
+    assert problem.objective(found, problem.index) == pytest.approx(
+        min(brute_force(problem, tree, problem.index), problem.objective(tree, problem.index))
     )
 
 
@@ -97,13 +97,13 @@ def test_a_node_over_subtrees_gets_the_best_split_of_all(seed, numbers):
 def test_the_objective_never_rises(seed, numbers, missing):
     problem = drawn_problem(seed, numbers=numbers, missing=missing, axes=3)
     tree = drawn_tree(problem, np.random.default_rng(seed))
-    before = problem.objective(tree, problem.rows)
+    before = problem.objective(tree, problem.index)
     for sweeps in (1, 2, 20):
-        after = problem.objective(improve(problem, tree, sweeps), problem.rows)
+        after = problem.objective(improve(problem, tree, sweeps), problem.index)
         assert after <= before + 1e-9
         before = after
-    tidy = merged(problem, improve(problem, tree), problem.rows)
-    assert problem.objective(tidy, problem.rows) <= before + 1e-9
+    tidy = merged(problem, improve(problem, tree), problem.index)
+    assert problem.objective(tidy, problem.index) <= before + 1e-9
 
 
 @given(st.integers(0, 10**6), st.booleans())
@@ -118,8 +118,8 @@ def test_trees_keep_their_bounds(seed, numbers):
         assert np.count_nonzero(np.diff(tree.to[:-1])) < problem.branching
         return 1 + max(depth(child) for child in tree.children)
 
-    for start in (0, grow(problem, problem.rows, 3, least_impurity)):
-        tree = merged(problem, improve(problem, start), problem.rows)
+    for start in (0, grow(problem, problem.index, 3, least_impurity)):
+        tree = merged(problem, improve(problem, start), problem.index)
         assert depth(tree) <= problem.depth
 
 
@@ -127,9 +127,9 @@ def test_trees_keep_their_bounds(seed, numbers):
 def test_a_merged_tree_is_the_same_tree_without_idle_parts(seed, numbers):
     problem = drawn_problem(seed, numbers=numbers, missing=True)
     tree = drawn_tree(problem, np.random.default_rng(seed), depth=3)
-    tidy = merged(problem, tree, problem.rows)
+    tidy = merged(problem, tree, problem.index)
     np.testing.assert_array_equal(
-        problem.losses(tree, problem.rows), problem.losses(tidy, problem.rows)
+        problem.losses(tree, problem.index), problem.losses(tidy, problem.index)
     )
 
     def check(node, rows):
@@ -141,14 +141,14 @@ def test_a_merged_tree_is_the_same_tree_without_idle_parts(seed, numbers):
             for i, child in enumerate(node.children):
                 check(child, rows[branch == i])
 
-    check(tidy, problem.rows)
+    check(tidy, problem.index)
 
 
 def test_equal_cuts_part_in_the_widest_gap():
     bins = np.array([[0, 1, 6, 7]], np.uint8)
     mass = np.array([[1.0, 0], [0, 0], [0, 0], [0, 1]])
     problem = Problem(bins, (9,), Classes(mass), 0.1, 2, 1)
-    found = resplit(problem, 0, problem.rows)
+    found = resplit(problem, 0, problem.index)
     assert found.to.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, found.to[-1]]
 
 
@@ -156,7 +156,7 @@ def test_missing_values_go_where_they_cost_least():
     bins = np.array([[0, 0, 1, 1, 2, 2, 2]], np.uint8)
     mass = np.eye(2)[[0, 0, 1, 1, 1, 1, 0]]
     problem = Problem(bins, (3,), Classes(mass), 0.1, 2, 1)
-    found = resplit(problem, 0, problem.rows)
+    found = resplit(problem, 0, problem.index)
     assert [found.children[i] for i in found.to] == [0, 1, 1]
 
 
@@ -167,10 +167,10 @@ def test_looking_ahead_sees_a_parity_that_greedy_trees_miss(numbers):
     odd = (bins[0] // 4 + bins[1] // 8) % 2
     goal = Numbers(odd - 0.5, np.ones(2000)) if numbers else Classes(np.eye(2)[odd])
     problem = Problem(bins, (17,) * 3, goal, 2.0, 4, 2)
-    ahead = grow(problem, problem.rows, 2, best_ahead)
-    assert problem.losses(ahead, problem.rows).sum() < 1e-6
-    greedy = grow(problem, problem.rows, 2, least_impurity)
-    assert problem.losses(greedy, problem.rows).sum() > 100
+    ahead = grow(problem, problem.index, 2, best_ahead)
+    assert problem.losses(ahead, problem.index).sum() < 1e-6
+    greedy = grow(problem, problem.index, 2, least_impurity)
+    assert problem.losses(greedy, problem.index).sum() > 100
 
 
 @pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
@@ -179,7 +179,7 @@ def test_an_interval_keeps_the_fewest_rows(numbers):
         problem = replace(
             drawn_problem(seed, numbers=numbers, rows=40, values=12), fewest=5, penalty=0.0
         )
-        found = resplit(problem, problem.goal.best(problem.rows), problem.rows)
+        found = resplit(problem, problem.goal.best(problem.index), problem.index)
         if not isinstance(found, Cut):
             continue
         ordered = found.to[np.sort(problem.bins[found.axis])]
@@ -193,6 +193,6 @@ def test_an_improved_tree_cant_be_improved(seed, numbers):
     tree = drawn_tree(problem, np.random.default_rng(seed), depth=3)
     once = improve(problem, tree, 100)
     again = improve(problem, once, 100)
-    assert problem.objective(again, problem.rows) == pytest.approx(
-        problem.objective(once, problem.rows)
+    assert problem.objective(again, problem.index) == pytest.approx(
+        problem.objective(once, problem.index)
     )
