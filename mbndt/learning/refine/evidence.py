@@ -28,7 +28,7 @@ from scipy.special import betainc, chdtrc, gammaincc, gammaln, ndtr, ndtri, xlog
 
 from mbndt.learning.refine.bins import Axis, SetAxis
 from mbndt.learning.refine.histograms import BinSums
-from mbndt.learning.refine.problem import Cut, Floats, Indices, Problem, Tree
+from mbndt.learning.refine.problem import BinSplit, Floats, Indices, Problem, Tree
 
 # Shares of splits that may stand on chance, by test; together 1 in 20.
 BY_CUT, BY_TREE, BY_VIEW = 0.02, 0.01, 0.02
@@ -48,7 +48,7 @@ class Evidence:
 
     def borne_out(self, tree: Tree, index: Indices) -> Tree:
         """Return the tree with each split that its rows don't bear out as a leaf."""
-        if not isinstance(tree, Cut):
+        if not isinstance(tree, BinSplit):
             return tree
         if not self._more_than_chance(tree, index):
             return self.problem.goal.best(index)
@@ -185,7 +185,7 @@ class Evidence:
 
     def _count(self, tree: Tree, index: Indices, parts: list[Floats]) -> float:
         """Return the log of the number of trees of a shape, and append each leaf's sums."""
-        if not isinstance(tree, Cut) or len(index) == 0:
+        if not isinstance(tree, BinSplit) or len(index) == 0:
             parts.append(self._numbers[index].sum(0))
             return 0.0
         bins = len(np.unique(self.problem.bins[tree.axis, index])) - 1

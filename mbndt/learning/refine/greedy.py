@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbndt.learning.refine.histograms import BinSums
-from mbndt.learning.refine.problem import Classes, Cut, Floats, Indices, Problem, Tree
+from mbndt.learning.refine.problem import BinSplit, Classes, Floats, Indices, Problem, Tree
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.refine.segments import Costs, between, segment, segments, totals
 
@@ -29,10 +29,10 @@ FEW_SWEEPS = 4
 PARTS = 2000  # parts whose best split is sought at a time, for memory's sake
 
 # Finds a split of rows, or None where none pays.
-Splitter = Callable[[Problem, Indices], Cut | None]
+Splitter = Callable[[Problem, Indices], BinSplit | None]
 
 
-def grow(problem: Problem, index: Indices, depth: int, split: Splitter) -> Tree:
+def grow(problem: Problem, index: Indices, depth: int, splitter: Splitter) -> Tree:
     """Return a tree of rows whose nodes are split one after another, each for good; the lowest and
     the smallest by their impurity, as little follows them.
     """
@@ -40,56 +40,56 @@ def grow(problem: Problem, index: Indices, depth: int, split: Splitter) -> Tree:
     if depth == 0 or problem.goal.losses(leaf, index).sum() <= problem.penalty:
         return leaf
     plain = depth == 1 or problem.weights[index].sum() < FEWEST_AHEAD
-    cut = (least_impurity if plain else split)(problem, index)
-    if cut is None:
+    split = (least_impurity if plain else splitter)(problem, index)
+    if split is None:
         return leaf
-    branch = problem.branch(cut, index)
+    branch = problem.branch(split, index)
     children = tuple(
-        grow(problem, index[branch == i], depth - 1, split) if np.any(branch == i) else leaf
-        for i in range(int(cut.to.max()) + 1)
+        grow(problem, index[branch == i], depth - 1, splitter) if np.any(branch == i) else leaf
+        for i in range(int(split.to.max()) + 1)
     )
-    return replace(cut, children=children)
+    return replace(split, children=children)
 
 
 def grow_among(
     problem: Problem,
     index: Indices,
     depth: int,
-    split: Splitter,
+    splitter: Splitter,
     axes: Indices,
     draw: np.random.Generator,
 ) -> Tree:
     """Return a tree over some axes; a look ahead sees a random few of them, as its work grows with
     their square.
     """
-    if split is best_ahead and len(axes) > WIDE:
+    if splitter is best_ahead and len(axes) > WIDE:
         axes = np.sort(draw.choice(axes, WIDE, replace=False))
-    return _renamed(grow(problem.among(axes), index, depth, split), axes)
+    return _renamed(grow(problem.among(axes), index, depth, splitter), axes)
 
 
 def _renamed(tree: Tree, axes: Indices) -> Tree:
-    if not isinstance(tree, Cut):
+    if not isinstance(tree, BinSplit):
         return tree
     children = tuple(_renamed(child, axes) for child in tree.children)
-    return Cut(int(axes[tree.axis]), tree.to, children)
+    return BinSplit(int(axes[tree.axis]), tree.to, children)
 
 
 def regrow(problem: Problem, tree: Tree, index: Indices, depth: int, seed: int) -> Tree:
     """Return the tree with each subtree, from the root down, grown anew and re-split where that
     makes the objective smaller.
     """
-    if depth < 2 or not isinstance(tree, Cut) or len(index) == 0:
+    if depth < 2 or not isinstance(tree, BinSplit) or len(index) == 0:
         return tree
     draw = np.random.default_rng(seed)
     least = problem.objective(tree, index)
     here = problem.take(index, depth)
     every = np.arange(len(problem.sizes))
-    for split in (best_ahead, least_impurity):
-        new = improve(here, grow_among(here, here.index, depth, split, every, draw), FEW_SWEEPS)
+    for splitter in (best_ahead, least_impurity):
+        new = improve(here, grow_among(here, here.index, depth, splitter, every, draw), FEW_SWEEPS)
         value = here.objective(new, here.index)
         if value < least:
             tree, least = new, value
-    if not isinstance(tree, Cut):
+    if not isinstance(tree, BinSplit):
         return tree
     branch = problem.branch(tree, index)
     return replace(
@@ -101,7 +101,7 @@ def regrow(problem: Problem, tree: Tree, index: Indices, depth: int, seed: int) 
     )
 
 
-def least_impurity(problem: Problem, index: Indices) -> Cut | None:
+def least_impurity(problem: Problem, index: Indices) -> BinSplit | None:
     """Return the split of least impurity."""
     sums = BinSums.of(problem, index, problem.goal.moments(index))
     ends = sums.chunks(CHUNKS)
@@ -109,22 +109,22 @@ def least_impurity(problem: Problem, index: Indices) -> Cut | None:
     def costs(axes: Indices) -> Floats:
         return problem.goal.impurity(between(sums.prefix[:, axes[:, None], ends[axes]]))
 
-    return _best_cut(problem, sums, ends, costs)
+    return _best_split(problem, sums, ends, costs)
 
 
-def _best_cut(problem: Problem, sums: BinSums, ends: Indices, costs: Costs) -> Cut | None:
+def _best_split(problem: Problem, sums: BinSums, ends: Indices, costs: Costs) -> BinSplit | None:
     """Return the best segmentation of chunks that end at `ends` [F, V+1]."""
     total = totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
     k, axis = divmod(int(np.argmin(total)), total.shape[1])
     found = segments(costs, axis, k + 1, problem.penalty)
     pieces = [(int(ends[axis, i]), int(ends[axis, j]), c) for c, (i, j) in enumerate(found)]
-    cut = Cut(axis, sums.table(axis, [p for p in pieces if p[0] < p[1]]), ())
+    split = BinSplit(axis, sums.table(axis, [p for p in pieces if p[0] < p[1]]), ())
     # Pieces may be too small to stand alone, so the children are counted at the end.
-    used, place = np.unique(cut.to, return_inverse=True)
-    return replace(cut, to=place) if len(used) > 1 else None
+    used, place = np.unique(split.to, return_inverse=True)
+    return replace(split, to=place) if len(used) > 1 else None
 
 
-def best_ahead(problem: Problem, index: Indices) -> Cut | None:
+def best_ahead(problem: Problem, index: Indices) -> BinSplit | None:
     """Return the split whose intervals can be split best once more."""
     if len(index) > ROWS_AHEAD:
         share = ROWS_AHEAD / len(index)
@@ -142,7 +142,7 @@ def best_ahead(problem: Problem, index: Indices) -> Cut | None:
         # [K, F, P, V+1]: for each segment of this axis the running sums over all others.
         parts = prefix[:, :, end] - prefix[:, :, start]
         cost[axis, start, end] = _after_split(problem, parts)
-    return _best_cut(problem, sums, ends, lambda axes: cost[axes])
+    return _best_split(problem, sums, ends, lambda axes: cost[axes])
 
 
 def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> npt.NDArray[np.intp]:

@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class BinSplit:
     """A split over bins: bin j of an axis goes to child `to[j]`; the last bin is the missing's."""
 
     axis: int
@@ -32,7 +32,7 @@ class Cut:
 
 
 # A leaf is the index of its class, or a regression's value.
-Tree: TypeAlias = Cut | int | float
+Tree: TypeAlias = BinSplit | int | float
 
 
 @dataclass(frozen=True)
@@ -173,18 +173,18 @@ class Problem:
         stand over them: from 1 on.
         """
         room = count / self.fewest
-        if own is None or isinstance(tree, Cut) or not self.least:
+        if own is None or isinstance(tree, BinSplit) or not self.least:
             return room
         return min(room, float(own[int(tree)]) / self.least[int(tree)])
 
-    def branch(self, cut: Cut, index: Indices) -> Indices:
+    def branch(self, split: BinSplit, index: Indices) -> Indices:
         """Return the child that each of rows [m] goes to, [m]."""
-        branch: Indices = cut.to[self.bins[cut.axis, index]]
+        branch: Indices = split.to[self.bins[split.axis, index]]
         return branch
 
     def losses(self, tree: Tree, index: Indices) -> Floats:
         """Return the loss of each of rows [m] in a tree, [m]."""
-        if not isinstance(tree, Cut):
+        if not isinstance(tree, BinSplit):
             return self.goal.losses(tree, index)
         found = np.empty(len(index))
         branch = self.branch(tree, index)
@@ -201,14 +201,14 @@ class Problem:
 
 def extras(tree: Tree) -> int:
     """Return the number of intervals of a tree beyond the first of each split."""
-    if not isinstance(tree, Cut):
+    if not isinstance(tree, BinSplit):
         return 0
     return tree.extra + sum(extras(child) for child in tree.children)
 
 
 def merged(problem: Problem, tree: Tree, index: Indices) -> Tree:
     """Return the tree that rows reach: no child of too few rows, equal leaves of a split as one."""
-    if not isinstance(tree, Cut):
+    if not isinstance(tree, BinSplit):
         return tree
     branch = problem.branch(tree, index)
     reached = [index[branch == i] for i in range(len(tree.children))]
@@ -227,12 +227,12 @@ def merged(problem: Problem, tree: Tree, index: Indices) -> Tree:
     children = [every[i] for i in alive.tolist()]
     leaves: dict[Tree, int] = {}
     first = [
-        i if isinstance(child, Cut) else leaves.setdefault(child, i)
+        i if isinstance(child, BinSplit) else leaves.setdefault(child, i)
         for i, child in enumerate(children)
     ]
     place = np.full(len(tree.children), -1)
     place[alive] = first
-    return cut_of(tree.axis, _filled(place[tree.to]), children)
+    return split_of(tree.axis, _filled(place[tree.to]), children)
 
 
 def _counted(problem: Problem, index: Indices) -> tuple[float, Floats | None]:
@@ -253,10 +253,10 @@ def _filled(to: Indices) -> Indices:
     return found
 
 
-def cut_of(axis: int, to: Indices, choices: list[Tree]) -> Tree:
+def split_of(axis: int, to: Indices, choices: list[Tree]) -> Tree:
     """Return a split whose bins go to `choices[to]`, with each child once, in the bins' order."""
     used, first, place = np.unique(to, return_index=True, return_inverse=True)
     if len(used) == 1:
         return choices[int(used[0])]
     order = np.argsort(first)
-    return Cut(axis, np.argsort(order)[place], tuple(choices[i] for i in used[order].tolist()))
+    return BinSplit(axis, np.argsort(order)[place], tuple(choices[i] for i in used[order].tolist()))

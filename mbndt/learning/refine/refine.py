@@ -1,6 +1,6 @@
 """Rules made better and smaller over training rows: Rules in, Rules out.
 
-The rules' splits become cuts over bins, exact re-splits improve them (`resplitting.py`), and the
+The rules' splits become splits over bins, exact re-splits improve them (`resplit.py`), and the
 best of several starts becomes rules over raw columns again, whose leaves are refitted.
 """
 
@@ -19,7 +19,7 @@ from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
 from mbndt.learning.refine.evidence import Evidence
 from mbndt.learning.refine.forest_labels import blended, out_of_bag
 from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
-from mbndt.learning.refine.problem import Cut, Floats, Indices, Problem, Tree, merged
+from mbndt.learning.refine.problem import BinSplit, Floats, Indices, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.training_set import TrainingSet, unit_weights
@@ -88,7 +88,7 @@ def refine(
     if not exact and settings.penalty is None:
         best = Evidence(problem, axes, outcome, view).borne_out(best, problem.index)
         best = merged(problem, best, problem.index)
-    if isinstance(best, Cut):
+    if isinstance(best, BinSplit):
         root = _Build(training, axes, problem, itertools.count()).node(best, problem.index)
     else:  # no split tells anything, so the most common class is the answer
         root = replace(training, balanced=False).leaf(0, problem.index)
@@ -116,7 +116,7 @@ def _from_rules(axes: Sequence[Axis], rules: Rules, problem: Problem) -> Tree:
         to = bin_table(rules, node, axes[i])
         branch = to[problem.bins[i, index]]
         children = tuple(tree(child, index[branch == c]) for c, child in enumerate(node.children))
-        return Cut(i, to, children)
+        return BinSplit(i, to, children)
 
     return tree(rules.root, problem.index)
 
@@ -131,7 +131,7 @@ class _Build:
     ids: itertools.count[int]
 
     def node(self, tree: Tree, index: Indices) -> Node:
-        if not isinstance(tree, Cut):
+        if not isinstance(tree, BinSplit):
             return self.training.leaf(next(self.ids), index, self.problem.goal)
         branch = self.problem.branch(tree, index)
         children = tuple(

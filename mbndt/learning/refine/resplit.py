@@ -25,14 +25,14 @@ import numpy as np
 
 from mbndt.learning.refine.histograms import BinSums
 from mbndt.learning.refine.problem import (
+    BinSplit,
     Classes,
-    Cut,
     Floats,
     Indices,
     Numbers,
     Problem,
     Tree,
-    cut_of,
+    split_of,
 )
 from mbndt.learning.refine.segments import between, segments, totals
 
@@ -74,7 +74,7 @@ def _sweep(problem: Problem, tree: Tree, index: Indices, depth: int, settled: _S
     if key in settled.seen:
         return tree
     swept = tree
-    if isinstance(tree, Cut):
+    if isinstance(tree, BinSplit):
         branch = problem.branch(tree, index)
         children = tuple(
             _sweep(problem, child, index[branch == i], depth - 1, settled)
@@ -91,7 +91,7 @@ def _sweep(problem: Problem, tree: Tree, index: Indices, depth: int, settled: _S
 def resplit(problem: Problem, tree: Tree, index: Indices) -> Tree:
     """Return the best split of rows among the children's subtrees and new leaves, or the tree."""
     best, least = tree, problem.objective(tree, index)
-    if not isinstance(tree, Cut):
+    if not isinstance(tree, BinSplit):
         tree = problem.goal.best(index)
         best, least = tree, problem.objective(tree, index)
         if least <= problem.penalty:
@@ -119,7 +119,9 @@ def _candidates(problem: Problem, tree: Tree, index: Indices) -> Iterator[Candid
     tried too.
     """
     goal = problem.goal
-    subtrees = [c for c in tree.children if isinstance(c, Cut)] if isinstance(tree, Cut) else []
+    subtrees = (
+        [c for c in tree.children if isinstance(c, BinSplit)] if isinstance(tree, BinSplit) else []
+    )
     if subtrees:
         yield -math.inf, lambda: goal.best(index)
     losses = [problem.losses(child, index) for child in subtrees]
@@ -159,7 +161,7 @@ def _choice_cuts(
             used = np.isin(np.arange(among), to[:-1])
             alone = np.inf if sums.lonely(axis) else problem.penalty
             to[-1] = np.argmin(missing[:, axis] + np.where(used, 0.0, alone))
-        return cut_of(axis, to, choices)
+        return split_of(axis, to, choices)
 
     lost = missing.min(0)
     for k, ends in enumerate(reached):
@@ -189,7 +191,7 @@ def _choices_back(
 
 
 def _leaf_cuts(
-    problem: Problem, goal: Numbers, sums: BinSums, subtrees: list[Cut]
+    problem: Problem, goal: Numbers, sums: BinSums, subtrees: list[BinSplit]
 ) -> Iterator[Candidate]:
     """Yield the best cut into k = 1..B intervals, each with a leaf of its own or a subtree.
 
@@ -248,4 +250,4 @@ def _with_missing(
         own = float(goal.impurity(moments)) + alone
         to[-1] = np.argmin([*np.where(used, losses, np.add(losses, alone)), own])
         choices = [*choices, goal.mean(moments)]
-    return cut_of(axis, to, choices)
+    return split_of(axis, to, choices)

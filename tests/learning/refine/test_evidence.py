@@ -10,7 +10,7 @@ from mbndt.learning.pipeline import learn
 from mbndt.learning.refine.bins import NumberAxis, SetAxis
 from mbndt.learning.refine.evidence import BY_CUT, Evidence, _moments
 from mbndt.learning.refine.forest_labels import out_of_bag
-from mbndt.learning.refine.problem import Classes, Cut, Problem
+from mbndt.learning.refine.problem import BinSplit, Classes, Problem
 from mbndt.learning.settings import preset
 from mbndt.measures.accuracy import balanced_accuracy
 from mbndt.rules import Feature, FeatureType
@@ -80,7 +80,7 @@ def test_the_forests_view_goes_along_with_what_there_is_alone():
     assert found.by_view(parity.problem.index) < 1e-6
     # No single cut tells a parity, the whole tree does.
     half = (np.arange(255) > 127).astype(int)
-    tree = Cut(0, half, (Cut(1, half, (0, 1)), Cut(1, half, (1, 0))))
+    tree = BinSplit(0, half, (BinSplit(1, half, (0, 1)), BinSplit(1, half, (1, 0))))
     assert found.by_cut(parity.problem.index) > BY_CUT
     assert found.by_tree(tree, parity.problem.index) < 1e-6
     noise = Evidence(parity.problem, parity.axes, np.eye(2)[draw.integers(2, size=400)])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbndt.learning.refine.greedy import best_ahead, grow, least_impurity
-from mbndt.learning.refine.problem import Classes, Cut, Numbers, Problem, extras, merged
+from mbndt.learning.refine.problem import BinSplit, Classes, Numbers, Problem, extras, merged
 from mbndt.learning.refine.resplit import improve, resplit
 
 
@@ -33,7 +33,7 @@ def drawn_tree(problem, draw, depth=2):
     to = np.sort(draw.integers(0, problem.branching, problem.sizes[axis]))
     to[-1] = to[int(draw.integers(len(to) - 1))]
     children = tuple(drawn_tree(problem, draw, depth - 1) for _ in range(problem.branching))
-    return Cut(axis, to, children)
+    return BinSplit(axis, to, children)
 
 
 def every_way(size, branching):
@@ -47,7 +47,9 @@ def brute_force(problem, tree, rows):
     """The least objective of all single splits into the tree's subtrees and new leaves, no value
     missing: the loss of each run in each child, summed row by row.
     """
-    subtrees = [c for c in tree.children if isinstance(c, Cut)] if isinstance(tree, Cut) else []
+    subtrees = (
+        [c for c in tree.children if isinstance(c, BinSplit)] if isinstance(tree, BinSplit) else []
+    )
     goal = problem.goal
     best = np.inf
     for axis, size in enumerate(problem.sizes):
@@ -111,7 +113,7 @@ def test_trees_keep_their_bounds(seed, numbers):
     problem = drawn_problem(seed, numbers=numbers, missing=True, axes=3)
 
     def depth(tree):
-        if not isinstance(tree, Cut):
+        if not isinstance(tree, BinSplit):
             return 0
         assert tree.to.min() == 0
         assert tree.to.max() == len(tree.children) - 1
@@ -134,8 +136,8 @@ def test_a_merged_tree_is_the_same_tree_without_idle_parts(seed, numbers):
 
     def check(node, rows):
         assert len(rows)
-        if isinstance(node, Cut):
-            leaves = [c for c in node.children if not isinstance(c, Cut)]
+        if isinstance(node, BinSplit):
+            leaves = [c for c in node.children if not isinstance(c, BinSplit)]
             assert len(set(leaves)) == len(leaves)
             branch = problem.branch(node, rows)
             for i, child in enumerate(node.children):
@@ -180,7 +182,7 @@ def test_an_interval_keeps_the_fewest_rows(numbers):
             drawn_problem(seed, numbers=numbers, rows=40, values=12), fewest=5, penalty=0.0
         )
         found = resplit(problem, problem.goal.best(problem.index), problem.index)
-        if not isinstance(found, Cut):
+        if not isinstance(found, BinSplit):
             continue
         ordered = found.to[np.sort(problem.bins[found.axis])]
         runs = np.flatnonzero(np.diff(ordered)) + 1
