@@ -23,7 +23,7 @@ from mbndt.rules.rules import Rules
 from mbndt.rules.values import float32_above, float32_step
 
 # Turns a threshold into the target's own number.
-Cut: TypeAlias = Callable[[Feature, Threshold], Threshold]
+ThresholdOf: TypeAlias = Callable[[Feature, Threshold], Threshold]
 
 
 def double_cut(feature: Feature, threshold: Threshold) -> Threshold:
@@ -70,16 +70,18 @@ class Range:
     to: int
 
 
-def ranges(rules: Rules, split: NumericSplit, cut: Cut = double_cut) -> tuple[Range, ...]:
+def ranges(
+    rules: Rules, split: NumericSplit, threshold_of: ThresholdOf = double_cut
+) -> tuple[Range, ...]:
     """Return a split's intervals in ascending order, those that no value reaches dropped and
-    neighbours with one child merged. `cut` turns a threshold into the target's own number;
+    neighbours with one child merged. `threshold_of` turns a threshold into the target's own number;
     infinity is below nothing, or above all values, and ends no range.
     """
     feature = rules.feature[split.feature]
     found: list[Range] = []
     low: Threshold | None = None
     for part in split.intervals:
-        high = None if part.below is None else cut(feature, part.below)
+        high = None if part.below is None else threshold_of(feature, part.below)
         if high is not None and (high == -math.inf or (low is not None and high <= low)):
             continue
         if high == math.inf:
@@ -110,7 +112,7 @@ class Arm:
     values: tuple[str | bool, ...] = ()
 
 
-def arms(rules: Rules, split: Split, cut: Cut = double_cut) -> tuple[Arm, ...]:
+def arms(rules: Rules, split: Split, threshold_of: ThresholdOf = double_cut) -> tuple[Arm, ...]:
     """Return a split's arms, one a child that some value reaches, in the order of their tests.
 
     The arm for missing values comes first, so that no later test sees one; then ranges ascend.
@@ -119,7 +121,7 @@ def arms(rules: Rules, split: Split, cut: Cut = double_cut) -> tuple[Arm, ...]:
     """
     match split:
         case NumericSplit():
-            parts = ranges(rules, split, cut)
+            parts = ranges(rules, split, threshold_of)
             order = _first_seen([split.missing, *(part.to for part in parts)])
             found = []
             for k, to in enumerate(order):
