@@ -18,7 +18,13 @@ import numpy.typing as npt
 from mbndt.learning.refine.histograms import BinSums
 from mbndt.learning.refine.problem import BinSplit, Classes, Floats, Indices, Problem, Tree
 from mbndt.learning.refine.resplit import improve
-from mbndt.learning.refine.segments import Costs, between, segment, segments, totals
+from mbndt.learning.refine.segments import (
+    Costs,
+    best_segments,
+    least_costs,
+    least_totals,
+    range_sums,
+)
 
 CHUNKS = 32
 CHUNKS_AHEAD = 12
@@ -107,16 +113,16 @@ def least_impurity(problem: Problem, index: Indices) -> BinSplit | None:
     ends = sums.chunks(CHUNKS)
 
     def costs(axes: Indices) -> Floats:
-        return problem.goal.impurity(between(sums.prefix[:, axes[:, None], ends[axes]]))
+        return problem.goal.impurity(range_sums(sums.prefix[:, axes[:, None], ends[axes]]))
 
     return _best_split(problem, sums, ends, costs)
 
 
 def _best_split(problem: Problem, sums: BinSums, ends: Indices, costs: Costs) -> BinSplit | None:
     """Return the best segmentation of chunks that end at `ends` [F, V+1]."""
-    total = totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
+    total = least_totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
     k, axis = divmod(int(np.argmin(total)), total.shape[1])
-    found = segments(costs, axis, k + 1, problem.penalty)
+    found = best_segments(costs, axis, k + 1, problem.penalty)
     pieces = [(int(ends[axis, i]), int(ends[axis, j]), c) for c, (i, j) in enumerate(found)]
     split = BinSplit(axis, sums.table(axis, [p for p in pieces if p[0] < p[1]]), ())
     # Pieces may be too small to stand alone, so the children are counted at the end.
@@ -186,7 +192,7 @@ def _after_split(problem: Problem, parts: Floats) -> Floats:
     flat = parts.reshape(len(parts), -1, parts.shape[3])
     found = np.empty(flat.shape[1])
     for low in range(0, len(found), PARTS):
-        cost = problem.goal.impurity(between(flat[:, low : low + PARTS]))
-        reached_by = segment(cost, problem.branching, problem.penalty)
+        cost = problem.goal.impurity(range_sums(flat[:, low : low + PARTS]))
+        reached_by = least_costs(cost, problem.branching, problem.penalty)
         found[low : low + PARTS] = np.min([r[:, -1] for r in reached_by], axis=0)
     return np.asarray(found.reshape(parts.shape[1:3]).min(0))

@@ -17,8 +17,8 @@ from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.provenance import trained_on
 from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
 from mbndt.learning.refine.evidence import Evidence
-from mbndt.learning.refine.forest_labels import blended, out_of_bag
 from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
+from mbndt.learning.refine.out_of_bag import blended, forest_view
 from mbndt.learning.refine.problem import BinSplit, Floats, Indices, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
@@ -57,7 +57,7 @@ def refine(
     bins = bins_of(axes, training.typed, training.n_rows)
     view = None
     if settings.smooths(training.count):
-        view = out_of_bag(bins, outcome, training.weights, settings.seed)
+        view = forest_view(bins, outcome, training.weights, settings.seed)
     smooth = outcome if view is None else blended(outcome, view, settings.smoothing)
     noise = None if view is None else training.noise(view)
     classes = training.class_counts()

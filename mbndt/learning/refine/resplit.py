@@ -34,7 +34,7 @@ from mbndt.learning.refine.problem import (
     Tree,
     split_of,
 )
-from mbndt.learning.refine.segments import between, segments, totals
+from mbndt.learning.refine.segments import best_segments, least_totals, range_sums
 
 CHUNKS = 128  # of bins, at most, that a regression's programme cuts between
 TINY = 1e-9  # what counts as no change of an objective, relative
@@ -202,7 +202,7 @@ def _leaf_cuts(
 
     def options(axes: Indices) -> Floats:
         """The costs of segments of some axes, first with a leaf, then in each subtree."""
-        part = between(sums.prefix[:last, axes[:, None], ends[axes]])
+        part = range_sums(sums.prefix[:last, axes[:, None], ends[axes]])
         return np.concatenate([goal.impurity(part[: goal.MOMENTS])[None], part[goal.MOMENTS :]])
 
     def costs(axes: Indices) -> Floats:
@@ -212,7 +212,7 @@ def _leaf_cuts(
         choices: list[Tree] = [*subtrees]
         pieces = []
         ways = options(np.array([axis]))[:, 0]
-        for i, j in segments(costs, axis, k + 1, problem.penalty):
+        for i, j in best_segments(costs, axis, k + 1, problem.penalty):
             start, end = int(ends[axis, i]), int(ends[axis, j])
             way = int(np.argmin(ways[:, i, j]))
             pieces.append((start, end, way - 1 if way else len(choices)))
@@ -223,7 +223,7 @@ def _leaf_cuts(
 
     alone = goal.impurity(sums.missing[: goal.MOMENTS])
     lost = np.concatenate([alone[None], sums.missing[goal.MOMENTS : last]]).min(0)
-    total = lost + totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
+    total = lost + least_totals(costs, len(ends), ends.shape[1], problem.branching, problem.penalty)
     for k, axis in enumerate(np.argmin(total, axis=1).tolist()):
         yield float(total[k, axis]), partial(make, axis, k)
 

@@ -19,12 +19,12 @@ CELLS = 4_000_000  # costs that are held at a time, for memory's sake
 Costs = Callable[[Indices], Floats]
 
 
-def between(prefix: Floats) -> Floats:
+def range_sums(prefix: Floats) -> Floats:
     """Return the sums [K, F, V+1, V+1] over chunks from i to j, of prefix sums [K, F, V+1]."""
     return prefix[:, :, None, :] - prefix[:, :, :, None]
 
 
-def segment(cost: Floats, most: int, penalty: float) -> list[Floats]:
+def least_costs(cost: Floats, most: int, penalty: float) -> list[Floats]:
     """Return for k = 1..most the least cost of cutting the first j chunks into k segments,
     [k][F, V+1], given the cost [F, V+1, V+1] of a segment from i to j.
     """
@@ -36,7 +36,7 @@ def segment(cost: Floats, most: int, penalty: float) -> list[Floats]:
     return reached
 
 
-def totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> Floats:
+def least_totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> Floats:
     """Return the least cost of cutting all chunks of each axis into k = 1..most segments,
     [k, F]; at most `chunks` on an axis.
     """
@@ -45,7 +45,7 @@ def totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> F
         np.array(
             [
                 r[:, -1]
-                for r in segment(costs(np.arange(low, min(low + at_once, axes))), most, penalty)
+                for r in least_costs(costs(np.arange(low, min(low + at_once, axes))), most, penalty)
             ]
         )
         for low in range(0, axes, at_once)
@@ -53,10 +53,10 @@ def totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> F
     return np.concatenate(found, axis=1)
 
 
-def segments(costs: Costs, axis: int, count: int, penalty: float) -> list[tuple[int, int]]:
+def best_segments(costs: Costs, axis: int, count: int, penalty: float) -> list[tuple[int, int]]:
     """Return the best cut of an axis into at most `count` segments, those that aren't empty."""
     cost = costs(np.array([axis]))
-    reached = segment(cost, count, penalty)
+    reached = least_costs(cost, count, penalty)
     end = cost.shape[1] - 1
     found = []
     for before in reversed(reached[:-1]):

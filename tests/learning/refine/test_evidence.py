@@ -9,7 +9,7 @@ from mbndt.interpreter import predict
 from mbndt.learning.pipeline import learn
 from mbndt.learning.refine.bins import NumberAxis, SetAxis
 from mbndt.learning.refine.evidence import BY_CUT, Evidence, _moments
-from mbndt.learning.refine.forest_labels import out_of_bag
+from mbndt.learning.refine.out_of_bag import forest_view
 from mbndt.learning.refine.problem import BinSplit, Classes, Problem
 from mbndt.learning.settings import preset
 from mbndt.measures.accuracy import balanced_accuracy
@@ -49,7 +49,7 @@ def evidence(draw, outcome, *, columns=3, levels=0, view=False, weights=None):
         3,
         weights,
     )
-    told = out_of_bag(problem.bins, outcome, np.ones(rows), 0) if view else None
+    told = forest_view(problem.bins, outcome, np.ones(rows), 0) if view else None
     return Evidence(problem, (axis or NumberAxis(NUMBER, ()),) * columns, outcome, told)
 
 
@@ -75,7 +75,7 @@ def test_the_forests_view_goes_along_with_what_there_is_alone():
     parity = evidence(draw, np.zeros((400, 2)), columns=2)
     odd = (parity.problem.bins > 127).sum(0) % 2
     outcome = np.eye(2)[odd]
-    view = out_of_bag(parity.problem.bins, outcome, np.ones(400), 0)
+    view = forest_view(parity.problem.bins, outcome, np.ones(400), 0)
     found = Evidence(parity.problem, parity.axes, outcome, view)
     assert found.by_view(parity.problem.index) < 1e-6
     # No single cut tells a parity, the whole tree does.

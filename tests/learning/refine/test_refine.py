@@ -18,8 +18,8 @@ from mbndt.interpreter import leaf_ids, predict
 from mbndt.learning.pipeline import learn, prepare
 from mbndt.learning.refine import greedy as growing
 from mbndt.learning.refine.bins import bins_of, fit_axes
-from mbndt.learning.refine.forest_labels import blended, out_of_bag
 from mbndt.learning.refine.greedy import grow_among, least_impurity, regrow
+from mbndt.learning.refine.out_of_bag import blended, forest_view
 from mbndt.learning.refine.problem import Problem
 from mbndt.learning.refine.refine import refine_rules
 from mbndt.learning.settings import preset
@@ -279,14 +279,14 @@ def test_the_forests_view_is_of_rows_it_has_not_seen():
     draw = np.random.default_rng(0)
     bins = draw.integers(0, 50, (4, 400)).astype(np.uint8)
     labels = np.eye(2)[draw.integers(0, 2, 400)]
-    view = out_of_bag(bins, labels, np.ones(400), 0)
+    view = forest_view(bins, labels, np.ones(400), 0)
     # Of labels that are pure chance nothing can be told, so the view agrees with half of them.
     assert abs(np.mean(view.argmax(1) == labels.argmax(1)) - 0.5) < 0.1
     assert np.allclose(view.sum(1), 1)
     values = bins[0][:, None] / 50 + draw.normal(size=(400, 1)) / 10
-    told = out_of_bag(bins, values, np.ones(400), 0)
+    told = forest_view(bins, values, np.ones(400), 0)
     assert np.corrcoef(told[:, 0], values[:, 0])[0, 1] > 0.8
-    assert out_of_bag(bins[:, :5], labels[:5], np.ones(5), 0) is None
+    assert forest_view(bins[:, :5], labels[:5], np.ones(5), 0) is None
 
 
 def test_a_rows_own_class_is_never_outvoted():

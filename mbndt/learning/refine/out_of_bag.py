@@ -23,7 +23,7 @@ FEWEST_ROWS = 10
 OWN_SHARE = 0.51
 
 
-def out_of_bag(
+def forest_view(
     bins: npt.NDArray[Any], outcome: Floats, weights: Floats, seed: int
 ) -> Floats | None:
     """Return the forest's view of outcomes [n, K] (one column a class, or a single one of values),
