@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Ints
 from mbndt.interpreter import route
 from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, squared_error_figures
@@ -23,12 +23,12 @@ Figures = dict[str, Any]
 
 def figures_of(
     outcome: Labels | Values,
-    got: npt.NDArray[Any],
+    got: Array,
     *,
     leaves: int,
     thresholds: int,
-    path: npt.NDArray[Any],
-    features: npt.NDArray[Any],
+    path: Array,
+    features: Array,
     seconds: float,
     note: str = "",
 ) -> Figures:
@@ -72,7 +72,7 @@ def figures_of_rules(
     )
 
 
-def _features(rules: Rules) -> npt.NDArray[np.int64]:
+def _features(rules: Rules) -> Ints:
     """Return the number of different features on each leaf's path, [L]."""
     above: dict[str, frozenset[str]] = {"root": frozenset()}
     found = []

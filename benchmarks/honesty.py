@@ -22,9 +22,9 @@ from sklearn.metrics import balanced_accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.report import show
+from mbndt.arrays import Floats
 from mbndt.estimator import MBNDTClassifier, MBNDTRegressor
 
-Floats = npt.NDArray[np.float64]
 Drawn = tuple[pd.DataFrame, npt.NDArray[np.str_] | Floats]
 FRESH = 20_000
 LABELS = np.array(["a", "b", "c"])

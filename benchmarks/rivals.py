@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.data import usual
 from benchmarks.figures import Figures, figures_of
+from mbndt.arrays import Indices
 from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import FeatureType
 from mbndt.tables.target import Labels
@@ -86,7 +87,7 @@ def _tree_figures(
     )
 
 
-def _route(paths: list[Path], matrix: Matrix) -> npt.NDArray[np.intp]:
+def _route(paths: list[Path], matrix: Matrix) -> Indices:
     leaf = np.full(len(matrix), -1)
     for i, (conditions, _) in enumerate(paths):
         here = np.arange(len(matrix))

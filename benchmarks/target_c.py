@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.timing import show, speed
 from mbndt import Rules
+from mbndt.arrays import Floats
 from mbndt.emitters import emit
 from mbndt.emitters.c import size_report
 
@@ -112,7 +112,7 @@ def fitted(X: Any, y: Any, depth: int) -> Any:  # noqa: N803
     return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y)
 
 
-def speeds(tree: Any, X: npt.NDArray[np.float64]) -> Iterator[dict[str, Any]]:  # noqa: N803
+def speeds(tree: Any, X: Floats) -> Iterator[dict[str, Any]]:  # noqa: N803
     """Yield records of nanoseconds a row at gcc -O2: medians of rounds in which all take turns."""
     spent = dict(zip(CALLS, np.transpose(_rounds(_program(tree, X.shape[1]), X)), strict=True))
     for ours, peer in PEERS.items():
@@ -153,7 +153,7 @@ def _program(tree: Any, features: int) -> str:
     return "\n".join(code)
 
 
-def _rounds(code: str, X: npt.NDArray[np.float64]) -> list[list[float]]:  # noqa: N803
+def _rounds(code: str, X: Floats) -> list[list[float]]:  # noqa: N803
     """Return nanoseconds a row, by round and contestant."""
     drawn = np.random.default_rng(0).integers(0, len(X), ROWS)
     with tempfile.TemporaryDirectory() as name:

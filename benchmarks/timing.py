@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import load_breast_cancer, load_digits
+
+from mbndt.arrays import Floats
 
 SETS = {"breast cancer": load_breast_cancer, "digits": load_digits}
 DEPTHS = (4, 8)
-Times = npt.NDArray[np.float64]
+Times = Floats
 
 
 def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, Times]:

@@ -19,9 +19,9 @@ from mbndt.tables.inputs import class_factors, columns_of, iterable, matched, na
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
+    from mbndt.arrays import Floats
     from mbndt.interpreter import Predictions
     from mbndt.learning.model import Model
-    from mbndt.learning.refine.problem import Floats
     from mbndt.rules import Rules
     from mbndt.tables.schema import Schema
 

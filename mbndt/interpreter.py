@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Flags, Floats, Indices, Ints
 from mbndt.errors import DataError, shown
 from mbndt.rules import (
     INT64_MAX,
@@ -28,7 +28,7 @@ from mbndt.rules import (
     SetSplit,
 )
 from mbndt.rules.values import Value, float32_above, read_value
-from mbndt.tables.table import Array, Column, Table
+from mbndt.tables.table import Column, Table
 
 MANY = 4  # a node with at least one in so many rows is said to have many
 FEW = 16  # thresholds that are faster compared one after the other than searched
@@ -40,9 +40,9 @@ class Predictions:
     regression: values), `probabilities` [n, C] by class index (a regression: None).
     """
 
-    leaf: npt.NDArray[np.int64]
+    leaf: Ints
     prediction: list[Label | float]
-    probabilities: npt.NDArray[np.float64] | None
+    probabilities: Floats | None
 
 
 def leaf_of(rules: Rules, row: Mapping[str, object]) -> int:
@@ -84,7 +84,7 @@ def _branch(split: NumericSplit | SetSplit, value: Value) -> int:
             assert_never(split)
 
 
-def leaf_ids(rules: Rules, table: Table) -> npt.NDArray[np.int64]:
+def leaf_ids(rules: Rules, table: Table) -> Ints:
     """Return the leaf id of each of n rows, [n].
 
     Raises `DataError` that names a lacking column, or the column, row and value of a wrong type.
@@ -94,11 +94,11 @@ def leaf_ids(rules: Rules, table: Table) -> npt.NDArray[np.int64]:
     )
 
 
-def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> npt.NDArray[np.int64]:
+def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> Ints:
     """Return the leaf id of each of n rows, [n], given the typed columns that the rules use."""
     found = np.zeros(rows, np.min_scalar_type(len(rules.leaves)))
     # A node that has many of the rows tests them all, and a mask [n] tells which are its own.
-    work: list[tuple[Node, npt.NDArray[np.bool_]]] = [(rules.root, np.ones(rows, np.bool_))]
+    work: list[tuple[Node, Flags]] = [(rules.root, np.ones(rows, np.bool_))]
     while work:
         node, own = work.pop()
         if isinstance(node, Leaf):
@@ -112,7 +112,7 @@ def route(rules: Rules, columns: Mapping[str, Column], rows: int) -> npt.NDArray
 
 
 def _route_few(
-    rules: Rules, node: Node, columns: Mapping[str, Column], here: npt.NDArray[np.intp], out: Array
+    rules: Rules, node: Node, columns: Mapping[str, Column], here: Indices, out: Array
 ) -> None:
     """Write the leaf ids of the rows `here` at a node to `out`, each split taking its own alone."""
     work = [(node, here)]
@@ -126,7 +126,7 @@ def _route_few(
             work += [(child, here.compress(branch == i)) for i, child in enumerate(node.children)]
 
 
-def branches(rules: Rules, split: NumericSplit | SetSplit, column: Column) -> npt.NDArray[np.intp]:
+def branches(rules: Rules, split: NumericSplit | SetSplit, column: Column) -> Indices:
     """Return the index of the child that each of n values goes to at one split, [n]."""
     return _branches(rules, split, column).astype(np.intp)
 
@@ -180,7 +180,7 @@ def predict(rules: Rules, table: Table) -> Predictions:
     return look_up(rules, leaf_ids(rules, table))
 
 
-def look_up(rules: Rules, leaf: npt.NDArray[np.int64]) -> Predictions:
+def look_up(rules: Rules, leaf: Ints) -> Predictions:
     """Return the answers that belong to leaf ids, [n]."""
     labels = [rules.label(entry) for entry in rules.leaves]
     prediction = np.array(labels, object).take(leaf).tolist()

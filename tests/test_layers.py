@@ -13,6 +13,7 @@ ROOMS = [
     "_version",
     "errors",
     "extras",
+    "arrays",
     "files",
     "rules",
     "tables",

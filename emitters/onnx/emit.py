@@ -32,8 +32,9 @@ from mbndt.rules.invariants import check_text
 if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
+    from mbndt.arrays import Array
     from mbndt.interpreter import Predictions
-    from mbndt.tables.table import Array, Table
+    from mbndt.tables.table import Table
 
 LABEL_TYPES = {
     TargetType.STRING: "STRING",

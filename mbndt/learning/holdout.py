@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Indices, Ints
 from mbndt.errors import OptionError
 from mbndt.interpreter import route
 from mbndt.learning.network.pruning import redirected
-from mbndt.learning.refine.problem import Indices
 from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, balanced_interval, squared_error_figures
 from mbndt.measures.explanation import path_lengths
 from mbndt.rules import Rules
 from mbndt.tables.target import Values
-
-Codes = npt.NDArray[np.int64]
 
 
 def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
@@ -40,7 +37,7 @@ def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Ind
     return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
 
 
-def stratified(codes: Codes | None, among: Indices, size: int) -> Codes | None:
+def stratified(codes: Ints | None, among: Indices, size: int) -> Ints | None:
     """Return the classes [m] to stratify a draw of `size` rows of some [m] by, or None where a
     class or a part is too small for it.
     """

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Flags, Floats
 from mbndt.errors import DataError
 from mbndt.extras import needed
 from mbndt.learning.holdout import evaluate, hold_out, stratified
@@ -15,7 +15,6 @@ from mbndt.learning.model import Model, with_figures
 from mbndt.learning.network.encoding import fit_encoder, typed_columns
 from mbndt.learning.network.pruning import prune
 from mbndt.learning.provenance import learned
-from mbndt.learning.refine.problem import Floats
 from mbndt.learning.refine.refine import refine
 from mbndt.learning.settings import Settings
 from mbndt.learning.short_thresholds import shorten
@@ -103,7 +102,7 @@ def prepare(
     return training, int(gaps.sum())
 
 
-def _gaps(table: Table, target: str, drop: bool) -> npt.NDArray[np.bool_]:
+def _gaps(table: Table, target: str, drop: bool) -> Flags:
     """Return which rows lack a target; raises `DataError` that names them unless they drop."""
     missing = missing_rows(table, target)
     if missing.any() and not drop:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Flags, Floats, Ints
 from mbndt.errors import shown, warn
 from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Categories, Column, Table
 from mbndt.tables.target import Values
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 LEAST_ROWS = 50  # of fewer too many things look alike
 LEAST_OF_CLASS = 20
@@ -129,7 +125,7 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
     return ""
 
 
-def _sample(training: TrainingSet) -> tuple[Codes, Flags]:
+def _sample(training: TrainingSet) -> tuple[Ints, Flags]:
     """Return rows [m], as many of each class that isn't too small, and which half each is in."""
     draw = np.random.default_rng(0)
     if isinstance(training.outcome, Values):
@@ -145,7 +141,7 @@ def _sample(training: TrainingSet) -> tuple[Codes, Flags]:
     return order[kept], place[kept] % 2 == 0
 
 
-def _told(training: TrainingSet, index: Codes, halves: Flags, cells: Codes, ordered: bool) -> str:
+def _told(training: TrainingSet, index: Ints, halves: Flags, cells: Ints, ordered: bool) -> str:
     """Return how well the cells [m] of the rows at `index` tell the outcome of each half from the
     other half; "" where that is no cause for suspicion. An empty cell among `ordered` ones is as
     the one before.
@@ -171,7 +167,7 @@ def _told(training: TrainingSet, index: Codes, halves: Flags, cells: Codes, orde
     return f"in {told:.1%} of rows" if shares.mean() >= TELLING else ""
 
 
-def _fit(cells: Codes, values: Floats, halves: Flags, ordered: bool) -> float:
+def _fit(cells: Ints, values: Floats, halves: Flags, ordered: bool) -> float:
     """Return R squared of each half's values by the other half's means."""
     wrong = np.empty(len(values))
     for half in (halves, ~halves):
@@ -181,7 +177,7 @@ def _fit(cells: Codes, values: Floats, halves: Flags, ordered: bool) -> float:
     return float(1 - np.sum(wrong**2) / spread) if spread else 0.0
 
 
-def _cells(feature: Feature, column: Column) -> Codes:
+def _cells(feature: Feature, column: Column) -> Ints:
     """Return the rows' cells: categories, or bins of about equal size; one for missing values."""
     values, missing = column.values, column.missing
     if not feature.type.numeric:
@@ -193,7 +189,7 @@ def _cells(feature: Feature, column: Column) -> Codes:
     return np.where(missing, len(ends) + 1, np.searchsorted(ends, values, side="right"))
 
 
-def _classes(cells: Codes, codes: Codes, last: int, ordered: bool) -> Codes:
+def _classes(cells: Ints, codes: Ints, last: int, ordered: bool) -> Ints:
     """Return each cell's class if classes weigh the same, -1 for a cell without rows."""
     counts = np.zeros((last + 1, codes.max() + 1))
     np.add.at(counts, (cells, codes), 1.0 / np.bincount(codes)[codes])
@@ -201,7 +197,7 @@ def _classes(cells: Codes, codes: Codes, last: int, ordered: bool) -> Codes:
     return np.where(there, counts.argmax(1), -1)[_filled(there, ordered)]
 
 
-def _means(cells: Codes, values: Floats, last: int, ordered: bool) -> Floats:
+def _means(cells: Ints, values: Floats, last: int, ordered: bool) -> Floats:
     """Return each cell's mean value, that of all rows for a cell without rows."""
     counts = np.bincount(cells, minlength=last + 1)
     sums = np.bincount(cells, values, last + 1)
@@ -209,7 +205,7 @@ def _means(cells: Codes, values: Floats, last: int, ordered: bool) -> Floats:
     return means[_filled(np.asarray(counts > 0), ordered)]
 
 
-def _filled(there: Flags, ordered: bool) -> Codes:
+def _filled(there: Flags, ordered: bool) -> Ints:
     """Return which cell each cell is as: itself, or the one before that has rows."""
     places = np.arange(len(there))
     return np.maximum.accumulate(np.where(there, places, 0)) if ordered else places

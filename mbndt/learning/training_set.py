@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Floats, Indices, Ints
 from mbndt.errors import DataError, warn
-from mbndt.learning.refine.problem import Classes, Floats, Goal, Indices, Numbers
+from mbndt.learning.refine.problem import Classes, Goal, Numbers
 from mbndt.rules import INT64_MAX, Feature, Leaf, Target
 from mbndt.tables.table import Column, Table
 from mbndt.tables.target import Labels, Values, read_weights
@@ -56,7 +56,7 @@ class TrainingSet:
         return float(self.weights.sum())
 
     @property
-    def codes(self) -> npt.NDArray[np.int64] | None:
+    def codes(self) -> Ints | None:
         """Return the rows' classes, [n]; None for a regression."""
         return self.outcome.codes if isinstance(self.outcome, Labels) else None
 

@@ -23,11 +23,11 @@ from optuna.trial import TrialState
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mbndt._version import __version__
+from mbndt.arrays import Floats, Indices
 from mbndt.errors import DataError, OptionError, shown
 from mbndt.learning.holdout import evaluate, hold_out
 from mbndt.learning.model import Model, with_figures
 from mbndt.learning.pipeline import fit, prepare
-from mbndt.learning.refine.problem import Floats, Indices
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.studies import completed, opened
 from mbndt.learning.training_set import TrainingSet

@@ -7,20 +7,18 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Floats, Ints
 from mbndt.measures.confidence import wilson
 
-Codes = npt.NDArray[np.int64]
 
-
-def balanced_accuracy(expected: Codes, got: Codes) -> float:
+def balanced_accuracy(expected: Ints, got: Ints) -> float:
     """Return the mean over the classes present of the share of rows [n] told right."""
     rates = [float(np.mean(got[expected == c] == c)) for c in np.unique(expected)]
     return math.fsum(rates) / len(rates)
 
 
-def balanced_interval(expected: Codes, got: Codes, level: float = 0.95) -> tuple[float, float]:
+def balanced_interval(expected: Ints, got: Ints, level: float = 0.95) -> tuple[float, float]:
     """Return an interval of the balanced accuracy: the classes' Wilson half-widths, combined as
     independent errors on either side.
     """
@@ -36,9 +34,7 @@ def balanced_interval(expected: Codes, got: Codes, level: float = 0.95) -> tuple
     return max(0.0, middle - down), min(1.0, middle + up)
 
 
-def squared_error_figures(
-    expected: npt.NDArray[np.float64], got: npt.NDArray[np.float64], level: float = 0.95
-) -> dict[str, Any]:
+def squared_error_figures(expected: Floats, got: Floats, level: float = 0.95) -> dict[str, Any]:
     """Return the figures of a regression: R squared, mean absolute error, root mean squared error,
     and the latter's interval by the normal approximation to the mean of the squares.
     """

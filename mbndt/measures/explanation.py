@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Ints
 from mbndt.rules import Feature, Leaf, NumericSplit, Rules, walk
 from mbndt.rules.boxes import Reason, Space, answer, reasons
 from mbndt.rules.values import read_value
 from mbndt.tables.table import Table
 
 
-def path_lengths(rules: Rules) -> npt.NDArray[np.int64]:
+def path_lengths(rules: Rules) -> Ints:
     """Return each leaf's splits on its path, [L], of those with two or more children."""
     splits_at = {"root": 0}
     found = []

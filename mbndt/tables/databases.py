@@ -11,8 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
+from mbndt.arrays import Array
 from mbndt.errors import DataError, shown
 from mbndt.rules import FeatureType
 from mbndt.tables.declared import array_of, kind_of
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from duckdb import DuckDBPyConnection
-
-Array = npt.NDArray[Any]
 
 # Doubles hold this many decimal digits, so that one division gives the nearest double.
 EXACT_DIGITS = 15

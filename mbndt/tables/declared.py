@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array
 from mbndt.rules import INT64_MAX, INT64_MIN, FeatureType
 
 # The names of types in all these sources, in lower case; what a name means is the same in each.
@@ -70,7 +70,7 @@ def fits_int64(values: Sequence[int]) -> bool:
     return min(values) >= INT64_MIN and max(values) <= INT64_MAX
 
 
-def array_of(values: Sequence[Any], name: str | None) -> npt.NDArray[Any]:
+def array_of(values: Sequence[Any], name: str | None) -> Array:
     """Return the values of a column of a declared type, [n]: floats as floats with NaN for a gap,
     whole numbers and booleans without gaps as they are, all else as objects.
     """

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Floats
 from mbndt.errors import DataError, OptionError, nearest, shown, warn
 from mbndt.tables.table import Table, distinct, is_categorical, plain_numbers
 
@@ -55,7 +55,7 @@ def columns_of(data: Any) -> Table:
     return table
 
 
-def _array_of(rows: Sequence[Any]) -> npt.NDArray[Any]:
+def _array_of(rows: Sequence[Any]) -> Array:
     """Return rows as a 2-D array: numbers alone as NumPy has them, all else as objects."""
     if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
         if any(np.ndim(row) or isinstance(row, Mapping) for row in rows):
@@ -73,7 +73,7 @@ def _array_of(rows: Sequence[Any]) -> npt.NDArray[Any]:
     return np.array(found.tolist()) if numeric else found
 
 
-def _check_array(array: npt.NDArray[Any]) -> None:
+def _check_array(array: Array) -> None:
     if array.ndim != 2:
         raise DataError(
             f"X: Expected 2D array, got {array.ndim}D array instead. Reshape your data"
@@ -161,7 +161,7 @@ def iterable(values: Any) -> Any:
     return values if hasattr(values, "__iter__") else np.asarray(values)
 
 
-def class_factors(labels: Any, weights: Mapping[Any, float]) -> npt.NDArray[np.float64]:
+def class_factors(labels: Any, weights: Mapping[Any, float]) -> Floats:
     """Return each row's factor [n] by its label [n]; 1 for labels that `weights` lacks.
 
     Raises `OptionError` for a label that no row has, and for a weight that isn't above 0.

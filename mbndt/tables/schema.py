@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Flags, Floats
 from mbndt.errors import DataError, OptionError, nearest, shown, warn
 from mbndt.files import read_plain
 from mbndt.rules import Feature, FeatureType, Rules, TargetType
@@ -191,7 +191,7 @@ def _fits(kind: FeatureType, value: object) -> bool:
     return True
 
 
-def whole_numbers(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def whole_numbers(values: Floats) -> Flags:
     """Tell which doubles are 64-bit whole numbers, [n]."""
     fits = (values >= -(2.0**63)) & (values < 2.0**63)
     return np.asarray(fits & (values == np.floor(values)))

@@ -14,8 +14,8 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Flags, Indices
 from mbndt.errors import DataError, nearest, shown, warn
 from mbndt.rules import INT64_MAX, Feature, FeatureType
 from mbndt.rules.csv_rows import gap_counts, is_gap, with_point
@@ -23,8 +23,6 @@ from mbndt.rules.values import Value, is_missing, read_cell, read_value
 from mbndt.tables.declared import array_of, declared_type, kind_of
 
 UNSEEN = -1
-
-Array = npt.NDArray[Any]
 
 
 class Categories(np.ndarray[Any, np.dtype[Any]]):
@@ -41,7 +39,7 @@ class Column:
     """
 
     stored: Array
-    gaps: npt.NDArray[np.bool_] | None = None
+    gaps: Flags | None = None
     single: bool = False
 
     @cached_property
@@ -58,7 +56,7 @@ class Column:
         return self.narrow.astype(np.float64) if self.single else self.stored
 
     @cached_property
-    def missing(self) -> npt.NDArray[np.bool_]:
+    def missing(self) -> Flags:
         """Tell where the value is missing, [n]."""
         return np.isnan(self.narrow) if self.gaps is None else self.gaps
 
@@ -67,7 +65,7 @@ class Column:
         """Tell whether any value is missing."""
         return bool(self.missing.any())
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Column:
+    def take(self, rows: Indices) -> Column:
         """Return the values of some rows."""
         gaps = None if self.gaps is None else self.gaps.take(rows)
         return Column(self.stored.take(rows), gaps, self.single)
@@ -86,7 +84,7 @@ class Table:
     n_rows: int
     text: bool = False
     source: str = "data"
-    numbers: npt.NDArray[np.intp] | None = None
+    numbers: Indices | None = None
     declared: Mapping[str, str] = field(default_factory=dict)
     row_index: tuple[str, ...] = ()
     decimal: str = "."
@@ -130,7 +128,7 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return name in self.columns
 
-    def take(self, index: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Table:
+    def take(self, index: Indices | Flags) -> Table:
         """Return the rows at `index`: positions, or a mask of all rows."""
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
@@ -206,7 +204,7 @@ class Table:
         """Return a cell's value, None where it is missing; raises `DataError` without a place."""
         return read_cell(kind, cell, self.decimal) if self.text else read_value(kind, cell)
 
-    def distinct(self, name: str, kind: FeatureType) -> tuple[list[Value], npt.NDArray[np.intp]]:
+    def distinct(self, name: str, kind: FeatureType) -> tuple[list[Value], Indices]:
         """Return the values of the column's different cells, in order of appearance, and each
         row's index among them, [n]; raises `DataError` that names column, row and value.
         """
@@ -242,7 +240,7 @@ def _column(feature: Feature, values: list[Any]) -> Column:
     return Column(array, missing)
 
 
-def distinct(column: Sequence[Any] | Array) -> tuple[list[Any], npt.NDArray[np.intp]]:
+def distinct(column: Sequence[Any] | Array) -> tuple[list[Any], Indices]:
     """Return a raw column's different values, in order of appearance, and each row's index
     among them, [n]. Equal values of different types differ.
     """

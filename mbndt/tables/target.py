@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Flags, Floats, Ints
 from mbndt.errors import DataError, OptionError, nearest, shown
 from mbndt.rules import Feature, FeatureType, Label, Target, TargetType
 from mbndt.rules.invariants import check_target
@@ -37,7 +37,7 @@ class Labels:
     """A classification's target and each row's class: `codes` [n], indices into its classes."""
 
     target: Target
-    codes: npt.NDArray[np.int64]
+    codes: Ints
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Values:
     """A regression's target and each row's value: `values` [n], all finite."""
 
     target: Target
-    values: npt.NDArray[np.float64]
+    values: Floats
 
 
-def missing_rows(table: Table, name: str) -> npt.NDArray[np.bool_]:
+def missing_rows(table: Table, name: str) -> Flags:
     """Tell for each row whether its target is missing, [n]."""
     column = floats(table.column(name))
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
@@ -152,7 +152,7 @@ def _declared_kind(schema: Schema) -> FeatureType | None:
     return next((kind for kind, known in TARGET_TYPES.items() if known == said), None)
 
 
-def _unfit(table: Table, name: str, rows: npt.NDArray[np.bool_], expected: str) -> DataError:
+def _unfit(table: Table, name: str, rows: Flags, expected: str) -> DataError:
     row = int(np.argmax(rows))
     cell = table.column(name)[row]
     got = shown(cell.item() if isinstance(cell, np.generic) else cell)
@@ -167,7 +167,7 @@ def _target(name: str, entry: Mapping[str, Any], task: str) -> Target:
     return target
 
 
-def read_weights(table: Table, name: str) -> npt.NDArray[np.float64]:
+def read_weights(table: Table, name: str) -> Floats:
     """Return the rows' weights, [n]: finite, none below 0, not all 0.
 
     Raises `DataError` that names the row.

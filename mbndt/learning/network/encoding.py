@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Flags, Floats, Ints
 from mbndt.rules import INT64_MAX, Feature, FeatureType, Threshold
 from mbndt.tables.table import Column, Table
 
@@ -30,8 +29,6 @@ SCORE_END = 5.199337582605575  # the normal quantile at the tails
 QUANTILES = 1000
 QUANTILE_ROWS = 10_000
 ONE_HOT_LEVELS = 10
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ class NumberColumn:
         integer = self.feature.type == FeatureType.INTEGER
         low, high = (-INT64_MAX - 1, INT64_MAX) if integer else (_key(-np.inf), _key(np.inf))
 
-        def reached(places: list[int]) -> npt.NDArray[np.bool_]:
+        def reached(places: list[int]) -> Flags:
             keys = np.array(places, np.int64)
             return (
                 self.ranks.score(keys.astype(np.float64) if integer else _from_keys(keys)) >= score
@@ -153,7 +150,7 @@ def _looked_up(column: Column, known: Floats, unseen: float, missing: float) -> 
     return np.where(column.missing, missing, table[column.values])
 
 
-def least(low: int, high: int, holds: Callable[[list[int]], npt.NDArray[np.bool_]]) -> int:
+def least(low: int, high: int, holds: Callable[[list[int]], Flags]) -> int:
     """Return the least whole number in low..high for which a rising condition holds, given that
     it holds for `high`. Asks for some hundred places at a time, as one costs about as much.
     """
@@ -170,7 +167,7 @@ def _key(x: float) -> int:
     return bits if bits >= 0 else -(bits & INT64_MAX)
 
 
-def _from_keys(keys: npt.NDArray[np.int64]) -> Floats:
+def _from_keys(keys: Ints) -> Floats:
     return np.asarray(np.copysign(np.abs(keys).view(np.float64), keys))
 
 
@@ -268,7 +265,7 @@ def _set_column(
 
 
 def _fit_one_hot(
-    feature: Feature, column: Column, seen: npt.NDArray[Any], draw: np.random.Generator
+    feature: Feature, column: Column, seen: Array, draw: np.random.Generator
 ) -> Fitted:
     """Return a 0/1 column for each level seen in training, missing being a level of its own."""
     found = []

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from torch.nn.functional import softplus
 
-from mbndt.learning.network.encoding import GRID, SCORE_END, Floats, least
+from mbndt.arrays import Flags, Floats, Indices, Ints
+from mbndt.learning.network.encoding import GRID, SCORE_END, least
 from mbndt.learning.network.tree import Parameters, Shape, thresholds
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class TrainedNetwork:
 
     shape: Shape
     tau: float
-    chosen: npt.NDArray[np.int64]  # [N], the score column that each node reads
+    chosen: Ints  # [N], the score column that each node reads
     cuts: Floats  # [N, B-1]
     widths: Floats  # [N, B-1], softplus of the gaps: widths[:, k] lies below cuts[:, k]
     masks: Floats  # [N, B], the logits
@@ -45,7 +42,7 @@ class TrainedNetwork:
             one["leaves"].numpy(),
         )
 
-    def branch(self, node: int, score: Floats, alive: Mask) -> npt.NDArray[np.intp]:
+    def branch(self, node: int, score: Floats, alive: Flags) -> Indices:
         """Return the branch that rows of given scores [n] take at a node, among the branches that
         are `alive` [B]; ties go to the first.
         """
@@ -58,10 +55,10 @@ class TrainedNetwork:
             # the same for all scores.
             found[1:-1] += np.log(-np.expm1(-self.widths[node][1:] / self.tau))[:, None]
         found[~alive] = -np.inf
-        best: npt.NDArray[np.intp] = np.argmax(found, axis=0)
+        best: Indices = np.argmax(found, axis=0)
         return best
 
-    def route(self, scores: Floats, alive: Mask) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def route(self, scores: Floats, alive: Flags) -> tuple[Floats, Ints]:
         """Return how often each branch is taken [N, B] and each row's leaf [n], for scores [n, F]
         and the branches that are `alive` [N, B].
         """
@@ -78,7 +75,7 @@ class TrainedNetwork:
             place = place * self.shape.branching + step
         return hits, place
 
-    def intervals(self, node: int, alive: Mask) -> list[tuple[float | None, int]]:
+    def intervals(self, node: int, alive: Flags) -> list[tuple[float | None, int]]:
         """Return the ordered score intervals of a node as (end, branch), the last end None.
 
         Ends are exact on the grid of scores: the first score of the next interval, found by
@@ -86,7 +83,7 @@ class TrainedNetwork:
         """
         end = int(np.ceil(SCORE_END / GRID))
 
-        def branch_at(places: list[int]) -> npt.NDArray[np.intp]:
+        def branch_at(places: list[int]) -> Indices:
             return self.branch(node, np.array(places) * GRID, alive)
 
         found: list[tuple[float | None, int]] = []

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-from mbndt.learning.network.encoding import Floats
+from mbndt.arrays import Floats, Indices, Ints
 from mbndt.learning.network.frozen import TrainedNetwork
-from mbndt.learning.network.losses import Indices, Loss
+from mbndt.learning.network.losses import Loss
 from mbndt.learning.network.tree import (
     Parameters,
     Shape,
@@ -34,7 +33,6 @@ from mbndt.learning.network.tree import (
 )
 from mbndt.learning.settings import Settings
 
-Codes = npt.NDArray[np.int64]
 # Called with the stage's name, the epoch, the epochs at most, and the best monitored score.
 Progress = Callable[[str, int, int, float], None]
 
@@ -53,7 +51,7 @@ class Trained:
 def train(
     scores: Floats,
     loss_of: Callable[[Indices, str], Loss],
-    strata: Codes | None,
+    strata: Ints | None,
     settings: Settings,
     progress: Progress | None = None,
 ) -> Trained:
@@ -83,9 +81,7 @@ def train(
         return Trained(network, run.history, restarts)
 
 
-def _early_stopping_split(
-    rows: Indices, strata: Codes | None, seed: int
-) -> tuple[Indices, Indices]:
+def _early_stopping_split(rows: Indices, strata: Ints | None, seed: int) -> tuple[Indices, Indices]:
     """Split row indices [m] into those that train and those that stop the training."""
     common = np.ones(len(rows), np.bool_)
     classes, stratify = 1, None

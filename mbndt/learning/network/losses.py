@@ -8,17 +8,15 @@ them has loss zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from mbndt.learning.network.encoding import Floats
+from mbndt.arrays import Array, Floats, Indices, Ints
 
-Indices = npt.NDArray[np.intp]
 # The greatest weight of a row and distance of a standardised target: both keep float32 finite.
 GREATEST_WEIGHT = 1e6
 GREATEST_TARGET = 1e3
@@ -37,7 +35,7 @@ class Loss(Protocol):
 
 
 def make_loss(
-    target: npt.NDArray[Any],
+    target: Array,
     classes: int,
     weights: Floats | None = None,
     *,
@@ -74,7 +72,7 @@ class _Classes:
 
     def __init__(
         self,
-        codes: npt.NDArray[np.int64],
+        codes: Ints,
         classes: int,
         weights: Floats,
         train: Indices,

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Flags, Floats, Indices
 from mbndt.interpreter import branches
-from mbndt.learning.network.encoding import Encoder, Floats, NumberColumn, SetColumn
+from mbndt.learning.network.encoding import Encoder, NumberColumn, SetColumn
 from mbndt.rules import (
     INT64_MIN,
     Feature,
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from mbndt.learning.network.frozen import TrainedNetwork
 
 # Makes a leaf from its id, the network's outputs [K], and the training rows that reach it [m].
-LeafMaker = Callable[[int, Floats, npt.NDArray[np.intp]], Leaf]
+LeafMaker = Callable[[int, Floats, Indices], Leaf]
 
 
-def surviving(network: TrainedNetwork, scores: Floats) -> npt.NDArray[np.bool_]:
+def surviving(network: TrainedNetwork, scores: Floats) -> Flags:
     """Return which branches some row of scores [n, F] takes, [N, B]."""
     everything = np.ones((network.shape.nodes, network.shape.branching), np.bool_)
     hits, _ = network.route(scores, everything)
@@ -73,8 +73,8 @@ class _Build:
 
     network: TrainedNetwork
     encoder: Encoder
-    alive: npt.NDArray[np.bool_]
-    rows: dict[int, npt.NDArray[np.intp]]
+    alive: Flags
+    rows: dict[int, Indices]
     make_leaf: LeafMaker
     ids: itertools.count[int]
 
@@ -163,7 +163,7 @@ def _branch_below(intervals: list[tuple[float | None, int]], end: float | None) 
 def redirected(rules: Rules, columns: Mapping[str, Column], rows: int) -> int:
     """Return how many of n rows, given as typed columns, take a redirected interval or group."""
     found = 0
-    work: list[tuple[Node, npt.NDArray[np.intp]]] = [(rules.root, np.arange(rows))]
+    work: list[tuple[Node, Indices]] = [(rules.root, np.arange(rows))]
     while work:
         node, here = work.pop()
         if isinstance(node, Leaf) or len(here) == 0:

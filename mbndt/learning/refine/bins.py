@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbndt.arrays import Array, Floats, Indices
 from mbndt.interpreter import branches
 from mbndt.learning.short_thresholds import shortest_between, whole_between
 from mbndt.rules import (
@@ -36,9 +37,6 @@ from mbndt.rules import (
     Threshold,
 )
 from mbndt.tables.table import Column
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 MOST_BINS = 254
 LARGEST = sys.float_info.max
@@ -196,7 +194,7 @@ def _set_axis(
     return SetAxis(feature, place[:size], int(place[size]), len(levels) + 1)
 
 
-def _first_component(means: Floats, weight: npt.NDArray[Any]) -> Floats:
+def _first_component(means: Floats, weight: Array) -> Floats:
     """Return the place of each level [V] on the axis of greatest spread of its means [V, K]."""
     _, _, directions = np.linalg.svd(means * np.sqrt(weight)[:, None], full_matrices=False)
     found: Floats = means @ directions[0]

@@ -26,9 +26,10 @@ from functools import cached_property
 import numpy as np
 from scipy.special import betainc, chdtrc, gammaincc, gammaln, ndtr, ndtri, xlogy
 
+from mbndt.arrays import Floats, Indices
 from mbndt.learning.refine.bins import Axis, SetAxis
 from mbndt.learning.refine.histograms import BinSums
-from mbndt.learning.refine.problem import BinSplit, Floats, Indices, Problem, Tree
+from mbndt.learning.refine.problem import BinSplit, Problem, Tree
 
 # Shares of splits that may stand on chance, by test; together 1 in 20.
 BY_CUT, BY_TREE, BY_VIEW = 0.02, 0.01, 0.02

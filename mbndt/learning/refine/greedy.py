@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mbndt.arrays import Array, Floats, Indices
 from mbndt.learning.refine.histograms import BinSums
-from mbndt.learning.refine.problem import BinSplit, Classes, Floats, Indices, Problem, Tree
+from mbndt.learning.refine.problem import BinSplit, Classes, Problem, Tree
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.refine.segments import (
     Costs,
@@ -151,7 +150,7 @@ def best_ahead(problem: Problem, index: Indices) -> BinSplit | None:
     return _best_split(problem, sums, ends, lambda axes: cost[axes])
 
 
-def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> npt.NDArray[np.intp]:
+def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> Indices:
     """Return the chunk of each row on each axis, [F, n]; missing values stand in the first."""
     found = np.zeros((len(ends), len(index)), np.intp)
     for axis, limits in enumerate(ends):
@@ -161,7 +160,7 @@ def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> n
     return found
 
 
-def _pair_sums(moments: Floats, chunk: Indices, chunks: npt.NDArray[Any], size: int) -> Floats:
+def _pair_sums(moments: Floats, chunk: Indices, chunks: Array, size: int) -> Floats:
     """Return the sums of moments [n, K] by the chunks of one axis [n] and of each axis [F, n],
     running over both, [K, F, V+1, V+1].
     """

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from mbndt.learning.refine.problem import Floats, Indices, Problem, Tree
+from mbndt.arrays import Floats, Indices
+from mbndt.learning.refine.problem import Problem, Tree
 
 CHUNK = 4_000_000  # cells that are summed at a time, for memory's sake
 

@@ -13,9 +13,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mbndt.learning.refine.problem import Floats
+from mbndt.arrays import Array, Floats
 
 TREES = 50
 LEAF_ROWS = 3
@@ -23,9 +22,7 @@ FEWEST_ROWS = 10
 OWN_SHARE = 0.51
 
 
-def forest_view(
-    bins: npt.NDArray[Any], outcome: Floats, weights: Floats, seed: int
-) -> Floats | None:
+def forest_view(bins: Array, outcome: Floats, weights: Floats, seed: int) -> Floats | None:
     """Return the forest's view of outcomes [n, K] (one column a class, or a single one of values),
     [n, K], for rows with bins [F, n] and weights [n]; None where there are too few rows.
     """

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+from mbndt.arrays import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbndt.arrays import Floats, Indices
 from mbndt.errors import DataError
 from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.provenance import trained_on
@@ -19,7 +20,7 @@ from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
 from mbndt.learning.refine.evidence import Evidence
 from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
 from mbndt.learning.refine.out_of_bag import blended, forest_view
-from mbndt.learning.refine.problem import BinSplit, Floats, Indices, Problem, Tree, merged
+from mbndt.learning.refine.problem import BinSplit, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.training_set import TrainingSet, unit_weights

@@ -23,17 +23,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mbndt.arrays import Floats, Indices
 from mbndt.learning.refine.histograms import BinSums
-from mbndt.learning.refine.problem import (
-    BinSplit,
-    Classes,
-    Floats,
-    Indices,
-    Numbers,
-    Problem,
-    Tree,
-    split_of,
-)
+from mbndt.learning.refine.problem import BinSplit, Classes, Numbers, Problem, Tree, split_of
 from mbndt.learning.refine.segments import best_segments, least_totals, range_sums
 
 CHUNKS = 128  # of bins, at most, that a regression's programme cuts between

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbndt.learning.refine.problem import Floats, Indices
+from mbndt.arrays import Floats, Indices
 
 CELLS = 4_000_000  # costs that are held at a time, for memory's sake
 
