@@ -27,7 +27,7 @@ from mbndt.rules import (
     Rules,
     SetSplit,
 )
-from mbndt.rules.values import Value, float32_above, read_value
+from mbndt.rules.values import Value, branch_of, float32_above, read_value
 from mbndt.tables.table import Column, Table
 
 MANY = 4  # a node with at least one in so many rows is said to have many
@@ -60,28 +60,8 @@ def leaf_of(rules: Rules, row: Mapping[str, object]) -> int:
             raise DataError(f"row: {shown(feature.name)}: {error}") from None
     node = rules.root
     while not isinstance(node, Leaf):
-        node = node.children[_branch(node, values[node.feature])]
+        node = node.children[branch_of(node, values[node.feature])]
     return node.leaf
-
-
-def _branch(split: NumericSplit | SetSplit, value: Value) -> int:
-    if value is None:
-        return split.missing
-    match split:
-        case NumericSplit():
-            assert not isinstance(value, str)
-            for interval in split.intervals:
-                if interval.below is None or value < interval.below:
-                    return interval.to
-            raise AssertionError("the last interval takes all")
-        case SetSplit():
-            for group in split.groups:
-                if value in group.values:
-                    return group.to
-            assert split.unseen is not None
-            return split.unseen
-        case _:
-            assert_never(split)
 
 
 def leaf_ids(rules: Rules, table: Table) -> Ints:

@@ -15,9 +15,9 @@ from functools import cached_property
 
 from mbndt.errors import OptionError, shown
 from mbndt.rules.cuts import double_cut
-from mbndt.rules.nodes import Feature, FeatureType, Leaf, Node, NumericSplit, Split, Threshold
+from mbndt.rules.nodes import Feature, FeatureType, Leaf, Node, Split, Threshold
 from mbndt.rules.rules import Rules
-from mbndt.rules.values import Value, float32_above
+from mbndt.rules.values import Value, branch_of, float32_above
 
 Box = Mapping[str, int]
 
@@ -51,7 +51,7 @@ class Space:
         if id(split) not in self._ways:
             masks = [0] * len(split.children)
             for i, value in enumerate(self.cells[split.feature]):
-                masks[_branch(split, value)] |= 1 << i
+                masks[branch_of(split, value)] |= 1 << i
             self._ways[id(split)] = masks
         return self._ways[id(split)]
 
@@ -82,17 +82,6 @@ class Space:
         return {
             name: self.cells[name][(mask & -mask).bit_length() - 1] for name, mask in box.items()
         }
-
-
-def _branch(split: Split, value: Value) -> int:
-    # The interpreter's own would bring NumPy, which no sheet needs.
-    if value is None:
-        return split.missing
-    if isinstance(split, NumericSplit):
-        assert not isinstance(value, str)
-        return split.intervals[bisect_right(split.thresholds, value)].to
-    unseen = -1 if split.unseen is None else split.unseen
-    return next((group.to for group in split.groups if value in group.values), unseen)
 
 
 def _cells(features: Sequence[Feature], rules: Sequence[Rules]) -> tuple[Value, ...]:

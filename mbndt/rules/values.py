@@ -2,7 +2,8 @@
 
 `read_value` takes Python and NumPy values of a frame, `read_cell` the text of a CSV cell. Both
 return a float, int, bool or text, or None for a missing value, and raise `DataError` (without a
-place: the caller knows column and row) for a value of the wrong type.
+place: the caller knows column and row) for a value of the wrong type. `branch_of` says which way a
+value goes at a split.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import numbers
 import struct
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from mbndt.errors import DataError, shown
 from mbndt.rules.csv_rows import is_gap, with_point
-from mbndt.rules.nodes import FeatureType
+from mbndt.rules.nodes import FeatureType, NumericSplit, SetSplit, Split
 
 Value: TypeAlias = float | int | bool | str | None
 
@@ -121,6 +122,27 @@ def _cell(kind: FeatureType, text: str, decimal: str) -> float | int | None:
             raise ValueError(text)
         return value
     return number if kind == FeatureType.FLOAT64 else to_float32(number)
+
+
+def branch_of(split: Split, value: Value) -> int:
+    """Return the index of the child that a value goes to at a split."""
+    if value is None:
+        return split.missing
+    match split:
+        case NumericSplit():
+            assert not isinstance(value, str)
+            for interval in split.intervals:
+                if interval.below is None or value < interval.below:
+                    return interval.to
+            raise AssertionError("the last interval takes all")
+        case SetSplit():
+            for group in split.groups:
+                if value in group.values:
+                    return group.to
+            assert split.unseen is not None
+            return split.unseen
+        case _:
+            assert_never(split)
 
 
 def wrong_value(kind: FeatureType, value: object) -> DataError:

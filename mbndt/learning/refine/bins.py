@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from mbndt.arrays import Array, Floats, Indices
 from mbndt.interpreter import branches
+from mbndt.learning.refine.problem import ranks
 from mbndt.learning.short_thresholds import shortest_between, whole_between
 from mbndt.rules import (
     INT64_MAX,
@@ -182,8 +183,7 @@ def _set_axis(
     common = weight >= max(rare, np.sort(weight)[::-1][min(size, MOST_BINS) - 1])
     common |= every
     if feature.type == FeatureType.BOOLEAN:
-        place = np.argsort(np.argsort(score, kind="stable"))
-        return SetAxis(feature, place, 0, size + 1)
+        return SetAxis(feature, ranks(np.argsort(score, kind="stable")), 0, size + 1)
     # Rare and unseen categories stand at the overall mean.
     levels = np.append(np.flatnonzero(common), size)
     at = np.append(score[common], 0.0)

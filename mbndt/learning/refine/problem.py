@@ -258,4 +258,16 @@ def split_of(axis: int, to: Indices, choices: list[Tree]) -> Tree:
     if len(used) == 1:
         return choices[int(used[0])]
     order = np.argsort(first)
-    return BinSplit(axis, np.argsort(order)[place], tuple(choices[i] for i in used[order].tolist()))
+    children = tuple(choices[i] for i in used[order].tolist())
+    return BinSplit(axis, ranks(order)[place], children)
+
+
+def ranks(order: Indices) -> Indices:
+    """Return the place of each of n items in an order of them all, [n].
+
+    >>> ranks(np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
