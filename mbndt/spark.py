@@ -31,6 +31,18 @@ LABELS = {
 }
 
 
+def local_session(cores: int = 2) -> Any:
+    """Return the process's Spark session; where there is none, start one on this machine.
+
+    `cores`: how many a session that is started takes. It prints nothing, of Java's warnings
+    either, shows no pages, and ends with the process. Raises `EngineMissing` without PySpark or
+    Java, `EngineFailed` where Java is older than 17, `OptionError` for another number of cores.
+    """
+    from mbndt.emitters.sql.engines.spark import local_session
+
+    return local_session(cores)
+
+
 def score(df: Any, rules: Rules, prefix: str = "") -> Any:
     """Return a Spark data frame with the answers beside its columns.
 

@@ -2,6 +2,8 @@
 
 import math
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,6 +12,7 @@ import pytest
 from strategies import chain, many_intervals, regression, single_leaf
 
 from mbndt.conformance.verify import boundary_rows
+from mbndt.emitters.sql.engines import spark as spark_engine
 from mbndt.emitters.sql.engines.base import engine
 from mbndt.errors import DataError, EngineMissing, OptionError, TargetError
 from mbndt.interpreter import predict
@@ -26,7 +29,7 @@ from mbndt.rules import (
     Target,
     TargetType,
 )
-from mbndt.spark import score
+from mbndt.spark import local_session, score
 from mbndt.tables.table import Table
 
 KINDS = {
@@ -44,9 +47,7 @@ def spark():
         engine("spark")
     except EngineMissing as error:
         pytest.skip(str(error))
-    from mbndt.emitters.sql.engines.arrow import spark_session
-
-    return spark_session()
+    return local_session(1)
 
 
 def frame(spark, columns, types):
@@ -283,3 +284,30 @@ def test_texts_are_read_alike_whatever_the_session_takes_for_an_escape(spark, se
 def test_what_is_no_data_frame_is_refused():
     with pytest.raises(DataError, match="expected a Spark data frame"):
         score([1], single_leaf())
+
+
+def test_a_session_is_silent_and_the_only_one_and_starts_again(spark):
+    assert local_session() is spark
+    code = """
+from mbndt.spark import local_session
+session = local_session(1)
+assert session.sparkContext.master == "local[1]"
+assert local_session(3) is session
+session.stop()
+assert local_session(3).range(4).count() == 4
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_a_session_lacks_is_named(monkeypatch):
+    with pytest.raises(OptionError, match="cores: got 0, expected a whole number of at least 1"):
+        local_session(0)
+    monkeypatch.setattr(spark_engine, "find_spec", lambda name: None)
+    with pytest.raises(EngineMissing, match=r"pip install 'mbndt\[spark\]'"):
+        local_session()
+    monkeypatch.setattr(spark_engine, "find_spec", lambda name: name)
+    monkeypatch.setattr(spark_engine.shutil, "which", lambda name: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(EngineMissing, match="Java isn't installed: apt-get install"):
+        local_session()

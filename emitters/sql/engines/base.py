@@ -19,7 +19,7 @@ ENGINES = {
     "sqlite": "mbndt.emitters.sql.engines.embedded:Sqlite",
     "clickhouse": "mbndt.emitters.sql.engines.arrow:ClickHouse",
     "datafusion": "mbndt.emitters.sql.engines.arrow:DataFusion",
-    "spark": "mbndt.emitters.sql.engines.arrow:Spark",
+    "spark": "mbndt.emitters.sql.engines.spark:Spark",
     "postgres": "mbndt.emitters.sql.engines.servers:Postgres",
     "mysql": "mbndt.emitters.sql.engines.servers:MariaDb",
 }
@@ -73,7 +73,7 @@ class Engine(ABC):
 def engine(dialect: str) -> Engine:
     """Return the engine of a dialect; raises `EngineMissing` where there is none here."""
     if dialect not in ENGINES:
-        raise EngineMissing(f"--dialect {dialect}: no engine that can be run here is known")
+        raise EngineMissing(f"dialect {dialect}: no engine that can be run here is known")
     module, name = ENGINES[dialect].split(":")
     found: Engine = getattr(importlib.import_module(module), name)()
     return found

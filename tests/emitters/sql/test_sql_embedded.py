@@ -35,6 +35,7 @@ from mbndt.rules import (
     Target,
     TargetType,
 )
+from mbndt.spark import local_session
 from mbndt.tables.table import Table
 
 ENGINES = ["clickhouse", "datafusion", "spark"]
@@ -105,9 +106,7 @@ class Tables:
 
                 self.session = datafusion.SessionContext()
             case "spark":
-                from mbndt.emitters.sql.engines.arrow import spark_session
-
-                self.session = spark_session()
+                self.session = local_session(1)
 
     def table(self, text):
         """Return a statement's rows as an Arrow table."""
@@ -539,7 +538,7 @@ def test_a_missing_engine_says_what_to_install(name, package, monkeypatch):
         if other != package:
             monkeypatch.setitem(sys.modules, other, os)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(EngineMissing, match=f"--dialect {name}: .*pip install .*{package}"):
+    with pytest.raises(EngineMissing, match=f"{package} isn.t installed: pip install .*{package}"):
         engine(name)
 
 
@@ -548,7 +547,7 @@ def test_spark_without_java_is_missing(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", os)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(EngineMissing, match="needs Java"):
+    with pytest.raises(EngineMissing, match="Java isn.t installed: apt-get install"):
         engine("spark")
 
 
