@@ -33,6 +33,7 @@ def main(folder: Path) -> None:
     diagnosis = data.target.map(dict(enumerate(map(str, data.target_names))))
     patients = data.data.assign(diagnosis=diagnosis)
     schema = {"target": {"description": "histology of the breast mass"}}
+    print("learns from", len(patients), "patients, which takes some 10 s", flush=True)
     with progress_bar(quiet=False) as progress:
         model = learn(patients, "diagnosis", schema=schema, name="breast mass", progress=progress)
     save(model, folder / "model.pt")
@@ -43,6 +44,7 @@ def main(folder: Path) -> None:
 
     print(held_out_line(model))
     print("written to", folder, ", ".join(sorted(path.name for path in folder.iterdir())))
+    print("proves each target in its engine, which takes some 20 s", flush=True)
     checks = verify(model.rules, patients)
     print_checks(checks)
     print(

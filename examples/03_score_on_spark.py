@@ -1,7 +1,7 @@
 """Score more rows than one machine has to hold: learned rules answer a Parquet set on Spark.
 
 The rules are plain Spark expressions, so rows stay where they lie, and nothing of this package
-runs on Spark's workers. Needs pyspark, and Java.
+runs on Spark's workers. Needs PySpark, and Java 17 or later.
 
     python examples/03_score_on_spark.py 200000
 """
@@ -9,15 +9,14 @@ runs on Spark's workers. Needs pyspark, and Java.
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from mbndt import Rules, learn
-from mbndt.spark import score
+from mbndt import EngineMissing, Rules, learn
+from mbndt.spark import local_session, score
 
 
 def write_patients(spark: Any, patients: Any, rules: Rules, rows: int, folder: Path) -> None:
@@ -47,16 +46,15 @@ def mismatches(scored: Any, rules: Rules) -> int:
 
 
 def main(rows: int) -> None:
-    if find_spec("pyspark") is None:
-        print("needs pyspark: pip install pyspark pyarrow")
+    print("Spark starts, which takes some 10 s", flush=True)
+    try:
+        spark = local_session(cores=2)
+    except EngineMissing as error:
+        print(f"Spark is left out: {error}")
         return
-    from pyspark.sql import SparkSession
-
-    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    builder = SparkSession.builder.master("local[2]").config(map=quiet)
     patients = load_breast_cancer(as_frame=True).frame
     rules = learn(patients, "target", preset="fast", seed=1, holdout=0).rules
-    with tempfile.TemporaryDirectory() as folder, builder.getOrCreate() as spark:
+    with tempfile.TemporaryDirectory() as folder:
         source, answers = Path(folder, "patients"), Path(folder, "answers")
         write_patients(spark, patients, rules, rows, source)
         start = time.perf_counter()
