@@ -1,6 +1,5 @@
 """Shared settings: hypothesis draws the same examples on every run, without a database."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -30,12 +29,12 @@ def example() -> Rules:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests each lacking engine, program or package has skipped."""
-    counts: Counter[str] = Counter()
-    for report in terminalreporter.stats.get("skipped", []):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        # The title of a target's variant stands before what it lacks.
-        counts[re.sub(r"^Skipped: (.*?: )??(?=[^:]*(: [^:]*install [^:]*)?$)", "", reason)] += 1
-    if counts:
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped]
+    lacking = Counter(reason for reason in reasons if "install" in reason)
+    if lacking:
         terminalreporter.section("skipped, and what to install")
-        for reason, count in counts.most_common():
+        for reason, count in lacking.most_common():
             terminalreporter.write_line(f"{count:5} {reason}")
+        other = len(reasons) - lacking.total()
+        terminalreporter.write_line(f"{other:5} that don't apply here, whatever is installed")

@@ -52,7 +52,7 @@ def test_every_page_is_in_the_navigation_and_the_readme_leads_to_pages_that_are_
 
 
 def test_the_site_builds_strictly_and_fetches_nothing(tmp_path):
-    pytest.importorskip("mkdocs", reason="needs mkdocs: pip install 'mbndt[docs]'")
+    pytest.importorskip("mkdocs", reason="mkdocs isn't installed: pip install 'mbndt[docs]'")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

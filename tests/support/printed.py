@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import pytest
 
 needs_poppler = pytest.mark.skipif(
-    shutil.which("pdftotext") is None, reason="no pdftotext on PATH: apt-get install poppler-utils"
+    shutil.which("pdftotext") is None,
+    reason="no Poppler: apt-get install poppler-utils",
 )
+NO_PDF = "no sheet as PDF: pip install 'mbndt[pdf]', and apt-get install libpangoft2-1.0-0"
 XHTML = "{http://www.w3.org/1999/xhtml}"
 SLACK = 1.0  # points that boxes may share sideways
 NEAR = 3.0  # and stand over the margin; Chromium rounds

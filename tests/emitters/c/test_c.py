@@ -73,7 +73,9 @@ TEXTS = [
     "\u00e9" * 600 + "f",
 ]
 
-pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("gcc"), reason="gcc isn't installed: apt-get install gcc"
+)
 
 
 def build(folder, headers, code="", language="c", flags=(), command=None):
@@ -409,7 +411,9 @@ def test_two_models_of_one_name_go_into_one_program_under_names_of_their_own(exa
         emit(example, "c", name=" ")
 
 
-@pytest.mark.skipif(not shutil.which("cppcheck"), reason="needs cppcheck")
+@pytest.mark.skipif(
+    not shutil.which("cppcheck"), reason="cppcheck isn't installed: apt-get install cppcheck"
+)
 @pytest.mark.parametrize("number", ["double", "int16"])
 def test_misra_is_kept_but_for_the_rules_that_the_header_lists(number, example, tmp_path):
     bare = (many_intervals(), chain(20), values(0.5, 2.0), single_leaf())

@@ -33,7 +33,9 @@ from mbndt.rules import (
     TargetType,
 )
 
-pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("gcc"), reason="gcc isn't installed: apt-get install gcc"
+)
 
 WARNINGS = [
     "-Wall",
@@ -44,6 +46,11 @@ WARNINGS = [
     "-Wmissing-prototypes",
     "-Werror",
 ]
+WAYS = {
+    "arm-none-eabi-gcc": "apt-get install gcc-arm-none-eabi",
+    "avr-gcc": "apt-get install gcc-avr",
+    "zig": "pip install ziglang",
+}
 COMMANDS = [(name, command) for name, commands in CORES.items() for command in commands]
 CROSS = pytest.mark.parametrize(
     "name, command", COMMANDS, ids=[f"{name} {command[0]}" for name, command in COMMANDS]
@@ -54,7 +61,7 @@ def core(name, command):
     """Return a core with the command that compiles for it, or skip."""
     found = size_report._located(command)
     if not found:
-        pytest.skip(f"needs {command[0]}")
+        pytest.skip(f"{command[0]} isn't installed: {WAYS[command[0]]}")
     return Core(name, found)
 
 
@@ -176,10 +183,10 @@ def test_a_header_holds_no_table_and_no_switch(number):
 def test_sanitizers_find_nothing(tool, number, monkeypatch):
     command = [tool, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     if not shutil.which(tool):
-        pytest.skip(f"needs {tool}")
+        pytest.skip(f"{tool} isn't installed: apt-get install {tool}")
     probe = [*command, "-x", "c", "-", "-o", os.devnull]
     if subprocess.run(probe, input=b"int main(void){return 0;}", capture_output=True).returncode:
-        pytest.skip(f"needs {tool}'s sanitizers: install libclang-rt-14-dev")
+        pytest.skip("clang's sanitizers aren't installed: apt-get install libclang-rt-14-dev")
     monkeypatch.setenv("CC", " ".join(command))
     for rules in (small_rules(), many_intervals()):
         found = check(rules, "c", {"number": number}, [boundary_rows(rules, 300)])
@@ -327,7 +334,10 @@ def compare(tool, table, rules, lines):
         )
 
 
-@pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
+@pytest.mark.skipif(
+    not shutil.which("qemu-system-arm"),
+    reason="qemu-system-arm isn't installed: apt-get install qemu-system-arm",
+)
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("command", CORES["Cortex-M0"], ids=lambda command: command[0])
 def test_an_emulated_cortex_m0_answers_as_the_interpreter(command, number, tmp_path):
@@ -358,7 +368,7 @@ def test_an_emulated_cortex_m0_answers_as_the_interpreter(command, number, tmp_p
     not shutil.which("simavr")
     or not shutil.which("avr-gcc")
     or not Path("/usr/lib/avr/include/avr/io.h").exists(),
-    reason="needs simavr, avr-gcc and avr-libc",
+    reason="simavr isn't installed: apt-get install simavr gcc-avr avr-libc",
 )
 @pytest.mark.parametrize("number", [number for number in NUMBERS if number != "double"])
 def test_an_emulated_avr_answers_as_the_interpreter(number, tmp_path):

@@ -13,7 +13,9 @@ from mbndt.emitters.c.numbers import NUMBERS, Format
 from mbndt.emitters.c.plan import Diagram
 from mbndt.emitters.c.size_report import cores
 
-pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("gcc"), reason="gcc isn't installed: apt-get install gcc"
+)
 
 
 def comparisons_in(text, function):

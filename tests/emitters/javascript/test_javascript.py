@@ -21,7 +21,9 @@ from mbndt.rules import (
     TargetType,
 )
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="no node on PATH: install Node.js 16.9 or later"
+)
 
 ASK = """
 import * as rules from "./rules.mjs";

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from printed import absent, needs_poppler, overprinted, shown_beyond
+from printed import NO_PDF, absent, needs_poppler, overprinted, shown_beyond
 from sheets import long_words, two_way
 from strategies import single_leaf
 
@@ -24,8 +24,8 @@ from mbndt.emitters.protocol import font as protocol_font
 from mbndt.errors import EngineMissing, OptionError
 from mbndt.rules import Feature, FeatureType, Rules
 
-pytest.importorskip("weasyprint", reason="no WeasyPrint", exc_type=(ImportError, OSError))
-pytest.importorskip("fontpkg_arimo", reason="no fontpkg-arimo")
+pytest.importorskip("weasyprint", reason=NO_PDF, exc_type=(ImportError, OSError))
+pytest.importorskip("fontpkg_arimo", reason=NO_PDF)
 ttlib = pytest.importorskip("fontTools.ttLib")
 
 DATA = Path(__file__).parents[2] / "data"

@@ -29,10 +29,14 @@ from mbndt.rules import (
     TargetType,
 )
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright to drive a browser")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright isn't installed: pip install playwright"
+)
 pypdf = pytest.importorskip("pypdf")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="Chromium isn't installed: apt-get install chromium"
+)
 
 DATA = Path(__file__).parents[2] / "data"
 MIXED_SHEET = DATA / "mixed.sheet.toml"

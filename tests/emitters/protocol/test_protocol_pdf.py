@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from printed import NO_PDF
 from strategies import chain, many_intervals, regression, single_leaf
 
 from mbndt.emitters import emit
@@ -26,8 +27,8 @@ def kept(name):
 
 
 def needs_weasyprint():
-    pytest.importorskip("weasyprint", reason="no WeasyPrint", exc_type=(ImportError, OSError))
-    pytest.importorskip("fontpkg_arimo", reason="no fontpkg-arimo")
+    pytest.importorskip("weasyprint", reason=NO_PDF, exc_type=(ImportError, OSError))
+    pytest.importorskip("fontpkg_arimo", reason=NO_PDF)
     return pytest.importorskip("pypdf")
 
 

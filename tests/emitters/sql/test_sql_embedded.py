@@ -547,7 +547,7 @@ def test_spark_without_java_is_missing(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", os)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(EngineMissing, match="Java isn.t installed: apt-get install"):
+    with pytest.raises(EngineMissing, match="Java isn't installed: apt-get install"):
         engine("spark")
 
 
