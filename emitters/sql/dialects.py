@@ -156,6 +156,7 @@ class Dialect:
     nan_below: bool = False  # whether a NaN may stand below all numbers, besides above them
     gaps: bool = False  # whether `nan` is the test for a gap in a column of booleans too
     raises: bool = False  # whether a test for unfit values has to give something, and never does
+    nulls: bool = False  # whether unfit values make the row's answers NULL, as nothing can raise
     number: str = "x"  # a column of numbers to compare with a literal
     digits: str = "{}"  # the spelling of a double, from digits with an exponent
     double: str = "x"  # a literal as a double, where its spelling alone gives a decimal
@@ -164,6 +165,9 @@ class Dialect:
     # That where a category of the column has the pattern: it might be compared otherwise.
     special: tuple[str, str] = (r"(?!)", "x")
     word: str = "x"  # a text literal to compare with that
+    # Whether a CHAR(n) shows its blanks but not its type, which only the plain comparison knows.
+    hides_char: bool = False
+    trims: bool = False  # whether blanks at the end of a CHAR(n) don't count
     literal: Callable[[str], Expr] = plain
     variables: bool = False  # ${...} is replaced in the whole text before it is read
     true: str = "TRUE"
@@ -205,7 +209,11 @@ class Dialect:
         words = [self._fill(self.word, self.say(text)) for text in texts]
         pattern, special = self.special
         found = any(re.search(pattern, text) for text in categories)
-        return one_of(self._fill(special if found else self.text, column), words)
+        test = one_of(self._fill(special if found else self.text, column), words)
+        if self.hides_char and not found:
+            plain = one_of(column.copy(), [self.say(text) for text in texts])
+            return exp.and_(plain, test, copy=False)
+        return test
 
     def say(self, value: str | bool | int | float) -> Expr:
         """Return a literal that the dialect reads as exactly this value, in its own type."""
@@ -281,7 +289,7 @@ _LIKE_TSQL = Dialect(
     nesting=9,
 )
 
-_LIKE_SPARK = Dialect(
+_SPARK2 = Dialect(
     nan="ISNAN(x)",
     digits="{}D",  # old versions make a decimal of an exponent alone
     text="CAST(x AS BINARY)",
@@ -289,6 +297,14 @@ _LIKE_SPARK = Dialect(
     literal=in_pieces,
     variables=True,
     fold=java_case,
+)
+_LIKE_SPARK = replace(
+    _SPARK2,
+    # Compared plainly with a literal, a CHAR(n) is taken without its blanks.
+    text="CAST(IF(TYPEOF(x) = 'string', RTRIM(x), x) AS BINARY)",
+    special=(r" \Z", "CAST(x AS BINARY)"),
+    hides_char=True,
+    trims=True,
 )
 
 _DIALECTS = {
@@ -317,6 +333,7 @@ _DIALECTS = {
     "fabric": _LIKE_TSQL,
     "materialize": replace(_LIKE_POSTGRES, fold=exact),
     "mysql": Dialect(
+        nulls=True,
         number="x + 0",  # as a YEAR is compared with 61 as if that were 2061
         # Binary collations differ between MySQL and MariaDB, and some ignore blanks at the end.
         text="CAST(CAST(x AS CHAR CHARACTER SET utf8mb4) AS BINARY)",
@@ -342,6 +359,7 @@ _DIALECTS = {
         text='CAST(x AS TEXT) COLLATE "C"',
         # As a CHAR(n) is written, with its blanks; the cast drops them.
         special=(r" \Z", '(CASE WHEN NOT x IS NULL THEN CONCAT(x) END) COLLATE "C"'),
+        trims=True,
         literal=with_escapes,
         fold=first_63_bytes,
         longest=of_63_bytes,
@@ -353,10 +371,11 @@ _DIALECTS = {
     "singlestore": Dialect(text="CAST(x AS BINARY)"),
     "snowflake": Dialect(nan="x = CAST('NaN' AS DOUBLE)", double="CAST(x AS DOUBLE)", fold=exact),
     "spark": _LIKE_SPARK,
-    "spark2": _LIKE_SPARK,
+    "spark2": _SPARK2,
     "sqlite": Dialect(
         nan="x = ''",  # as .import leaves a gap, which stands above all numbers like a NaN
         gaps=True,
+        nulls=True,
         reads=sqlite_reads,
         text="x COLLATE BINARY",
         # Which a column of numbers takes for a number, so that '9.0' would be 9.

@@ -20,8 +20,9 @@ from mbndt.emitters.sql.case import Writer, column, quoted
 from mbndt.emitters.sql.dialects import Answers, Dialect, dialect, known
 from mbndt.emitters.sql.engines.base import ENGINES, engine
 from mbndt.emitters.sql.function import FUNCTIONS, create_function
+from mbndt.emitters.sql.unfit import UNFIT
 from mbndt.errors import OptionError, TargetError, nearest, shown
-from mbndt.rules import Feature, Rules, TargetType, deep_recursion
+from mbndt.rules import Feature, FeatureType, Rules, TargetType, deep_recursion
 
 if TYPE_CHECKING:
     from mbndt.emitters.sql.dialects import Expr
@@ -330,16 +331,31 @@ def _check_variables(write: Writer, tree: Expr) -> None:
 def _artifact(write: Writer, tree: Expr, end: str, *, joined: bool = False) -> Artifact:
     rules = write.rules
     _check_variables(write, tree)
-    notes: tuple[str, ...] = ()
+    notes = _notes(write)
     lines = [f"{rules.name!a}. {provenance_line(rules)}"]
     if joined:
         lines.append("A table that has a column named as an output is an error: see --prefix.")
     elif write.words.name == "sqlite" and write.table is None and rules.used:
-        notes = ("SQLite takes a quoted name that is no column for a text, unless --table is set",)
+        said = "SQLite takes a quoted name that is no column for a text, unless --table is set"
+        notes = (*notes, said)
     # Without an asterisk no text can end the comment, or open one within it; nor name a variable.
     header = "\n   ".join([*lines, *notes]).replace("*", "\\x2a").replace("$", "\\x24")
     text = f"/* {header} */\n{_layout(tree, write.words.name)}{end}\n"
     return Artifact(identifier(rules.name), ".sql", text, rules, notes)
+
+
+def _notes(write: Writer) -> tuple[str, ...]:
+    """Return what the dialect does with some columns, where the rules ask for such."""
+    words = write.words
+    kinds = {feature.type for feature in write.rules.used}
+    notes = []
+    if words.nulls and kinds & set(UNFIT[words.name]):
+        notes.append("a value that is none of its feature's type raises no error: the answers to"
+                     " its row are NULL")  # fmt: skip
+    if words.trims and FeatureType.CATEGORY in kinds:
+        notes.append("blanks at the end of a CHAR(n) count only where the feature has a category"
+                     " with such; those of other texts always do")  # fmt: skip
+    return tuple(notes)
 
 
 def _layout(tree: Expr, name: str) -> str:

@@ -22,8 +22,15 @@ INTEGER, BOOLEAN, CATEGORY = FeatureType.INTEGER, FeatureType.BOOLEAN, FeatureTy
 # What an engine writes of other types depends on who writes it: `t` or `true`, `1` or `1.0`.
 _NO_TEXTS = "BOOLEAN|FLOAT|DOUBLE|DECIMAL|TIME|BLOB|BIT|INTERVAL"
 _POSTGRES_NO_TEXTS = (
-    "'boolean', 'real', 'float8', 'numeric', 'timestamp', 'timestamptz', 'interval', 'bytea'"
+    "'boolean', 'real', 'float8', 'numeric', 'timestamp', 'timestamptz', 'interval', 'bytea',"
+    " 'inet'"
 )
+_POSTGRES_TYPE = "PG_TYPEOF(NULLIF(x, NULL))"  # of a domain the type beneath
+# The texts of dates follow the session.
+_POSTGRES_NO_ISO = (
+    f"({_POSTGRES_TYPE} = 'date'::regtype AND CURRENT_SETTING('datestyle') NOT LIKE 'ISO%')"
+)
+_CLICKHOUSE_BOOL = "match(toTypeName(x), 'Bool')"
 _CLICKHOUSE_NUMBERS = "(Int|Float|Decimal)[0-9(]"
 # MySQL compares texts as the number that they begin with, and dates as 20261231.
 _MYSQL_NO_NUMBER = "COERCIBILITY(COALESCE(x, 0)) < 5"
@@ -57,15 +64,17 @@ _SPARK = {
     INTEGER: _spark(f"{_SPARK_NO_NUMBER} OR {_FRACTION}", "a whole number"),
     BOOLEAN: _spark("NOT TYPEOF(x) IN ('boolean', 'void')", "false or true"),
     CATEGORY: _spark(
-        "NOT TYPEOF(x) IN ('binary', 'void') AND NOT TYPEOF(x) LIKE 'string%'"
-        " AND NOT TYPEOF(x) LIKE '%char(%'",
+        "TYPEOF(x) <> 'void' AND NOT TYPEOF(x) LIKE 'string%' AND NOT TYPEOF(x) LIKE '%char(%'",
         "text",
     ),
 }
 
 UNFIT: Mapping[str, Mapping[FeatureType, str]] = {
     "clickhouse": {
-        INTEGER: _clickhouse("x - floor(x) > 0", "a whole number"),  # a NaN is missing
+        **dict.fromkeys((FLOAT, FLOAT32), _clickhouse(_CLICKHOUSE_BOOL, "a number")),
+        INTEGER: _clickhouse(  # a NaN is missing
+            f"{_CLICKHOUSE_BOOL} OR x - floor(x) > 0", "a whole number"
+        ),
         BOOLEAN: _clickhouse(
             f"NOT match(toTypeName(x), 'Bool|{_CLICKHOUSE_NUMBERS}')"
             " OR (NOT match(toTypeName(x), 'Bool') AND toFloat64(x) NOT IN (0, 1))",
@@ -93,8 +102,9 @@ UNFIT: Mapping[str, Mapping[FeatureType, str]] = {
     },
     "postgres": {
         INTEGER: _cast(_FRACTION, "a whole number"),
-        # NULLIF, as of a domain it gives the type beneath.
-        CATEGORY: _cast(f"PG_TYPEOF(NULLIF(x, NULL)) IN ({_POSTGRES_NO_TEXTS})", "text"),
+        CATEGORY: _cast(
+            f"{_POSTGRES_TYPE} IN ({_POSTGRES_NO_TEXTS}) OR {_POSTGRES_NO_ISO}", "text"
+        ),
     },
     "spark": _SPARK,
     "sqlite": {

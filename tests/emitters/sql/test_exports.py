@@ -165,8 +165,6 @@ def test_a_table_and_its_export_get_the_same_answers(dialect, kind, tmp_path):
     assert len(cells) == len(COLUMNS[dialect][kind])
     answered = 0
     for rules in asked(cells):
-        if "Bool" in kind and rules.name == "one split":
-            continue  # ClickHouse's Bool is a number to it
         try:
             found = table.leaves(sql(rules, dialect))
         except (duckdb.Error, RuntimeError, *refusals()):

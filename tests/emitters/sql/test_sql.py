@@ -817,8 +817,27 @@ def test_the_artefact_says_where_it_comes_from_and_its_comment_ends_where_it_sho
         assert artifact.text.endswith("END\n" if form == "expression" else ";\n")
     plain = emit(example, "sql", dialect="sqlite", **{"as": "expression"})
     assert plain.notes
-    assert plain.notes[0] in plain.text
-    assert not emit(example, "sql", dialect="sqlite", table="t", **{"as": "expression"}).notes
+    assert all(note in plain.text for note in plain.notes)
+    named = emit(example, "sql", dialect="sqlite", table="t", **{"as": "expression"})
+    assert len(named.notes) == len(plain.notes) - 1
+
+
+@pytest.mark.parametrize("form", ["select", "view", "expression"])
+def test_what_a_dialect_does_with_columns_of_other_types_is_said(form):
+    null = "a value that is none of its feature's type raises no error"
+    char = "blanks at the end of a CHAR(n)"
+    words = one_group("c", ("a",))
+    for rules, dialects in (
+        (one_split(X, [0.5]), {"mysql": null, "sqlite": null}),
+        (words, {"sqlite": null, "postgres": char, "spark": char, "databricks": char}),
+        (single_leaf(), {}),
+    ):
+        for dialect in known():
+            made = emit(rules, "sql", dialect=dialect, table="t", **{"as": form})
+            begins = [dialects[dialect]] if dialect in dialects else []
+            assert [note.startswith(begin) for note, begin in
+                    zip(made.notes, begins, strict=True)] == [True] * len(begins)  # fmt: skip
+            assert all(note in made.text for note in made.notes)
 
 
 def test_only_a_select_in_a_known_engine_is_run(example):

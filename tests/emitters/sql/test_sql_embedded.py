@@ -561,3 +561,36 @@ def test_a_column_that_is_named_as_another_with_its_table_is_not_taken_for_it():
         rules = Rules("r", Target("y", TargetType.STRING, ("no", "yes")), features, root)
         found = check(rules, "sql", {"dialect": "clickhouse"}, [boundary_rows(rules, 60)])
         assert (found.outcome, found.mismatches) == ("agrees", 0), (names, found.note)
+
+
+@pytest.mark.parametrize("missing, unseen", [(0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("levels", [0, 32])
+def test_the_blanks_that_fill_a_char_of_spark_are_none_of_its_text(
+    missing, unseen, levels, monkeypatch, tmp_path
+):
+    nesting(monkeypatch, levels)
+    tables = Tables(available("spark"))
+    cells = {"char(6)": ["gold", "tin", "", None, "lead"],
+             "string": ["gold", "gold ", " gold", "", None, "lead"],
+             "varchar(6)": ["tin", "tin ", "", None]}  # fmt: skip
+    categories = ("gold", "tin", "lead")
+    for kind, values in cells.items():
+        tables.session.sql("DROP TABLE IF EXISTS filled")
+        place = tmp_path / kind.strip("()6")
+        tables.session.sql(f"CREATE TABLE filled (id INT, c {kind}) USING parquet"
+                           f" LOCATION '{place}'")  # fmt: skip
+        rows = ", ".join(f"({i}, {'NULL' if v is None else repr(v)})"
+                         for i, v in enumerate(values))  # fmt: skip
+        tables.session.sql(f"INSERT INTO filled VALUES {rows}")
+        for group in (("gold",), ("gold", "tin")):
+            rules = one_group("c", group, categories, missing=missing, unseen=unseen)
+            expected = predict(rules, Table.of({"c": values})).leaf.tolist()
+            assert tables.leaves(sql(rules, "spark", table="filled")) == expected, (kind, group)
+    # As the table's values are with their blanks.
+    rules = one_group("c", ("tin   ",), ("tin   ", "gold"))
+    tables.session.sql("DROP TABLE IF EXISTS filled")
+    tables.session.sql("CREATE TABLE filled (id INT, c CHAR(6)) USING parquet"
+                       f" LOCATION '{tmp_path / 'blanks'}'")  # fmt: skip
+    tables.session.sql("INSERT INTO filled VALUES (0, 'tin'), (1, 'gold')")
+    assert tables.leaves(sql(rules, "spark", table="filled")) == [0, 1]
+    tables.session.sql("DROP TABLE filled")

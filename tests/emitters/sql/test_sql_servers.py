@@ -429,6 +429,23 @@ def test_a_system_column_of_postgres_is_never_read_for_a_feature(postgres):
         sql(one_split(Feature("xmin", FeatureType.INTEGER), [5]), dialect="postgres")
 
 
+def test_postgres_takes_no_text_that_it_writes_otherwise_elsewhere(postgres):
+    """An inet gets a mask by the cast, and a date its order from the session."""
+    import psycopg
+
+    rules = one_group("c", ("2020-01-31",), ("2020-01-31", "1.2.3.4"))
+    postgres.fill({"c": ["2020-01-31", "2020-02-01"]}, {"c": "date"})
+    assert postgres.leaves(rules) == [0, 1]
+    postgres.rows("SET datestyle = 'German'")
+    with pytest.raises(psycopg.Error, match=r"expected text, got 31\.01\.2020"):
+        postgres.leaves(rules)
+    postgres.rows("SET datestyle = 'ISO'")
+    postgres.rows("DROP TABLE data")
+    postgres.fill({"c": ["1.2.3.4"]}, {"c": "inet"})
+    with pytest.raises(psycopg.Error, match="expected text, got 1"):
+        postgres.leaves(rules)
+
+
 def test_mariadb_holds_no_infinity_and_the_target_says_so(mysql):
     mysql.rows("CREATE TABLE data (x double)")
     with pytest.raises(Exception, match="out of range"):
