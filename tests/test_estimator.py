@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from drawn_tables import mixed_table
 from scipy.sparse import csr_array
@@ -242,6 +243,25 @@ def test_a_frames_columns_are_matched_by_name_and_more_are_ignored():
     )
     with pytest.raises(ValueError, match=re.escape(said)):
         model.predict(X.rename(columns={"b": "B"}))
+
+
+def test_arrow_tables_are_frames_too():
+    X, y = pair()
+    table = pyarrow.table(X)
+    for first in (X, table, table.to_batches()[0]):
+        model = fast().fit(first, y)
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        for second in (X, table, table.to_batches()[0]):
+            assert model.predict(second).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("name", ["column_names", "columns", "toarray", "tocsr", "dtype"])
+def test_a_column_may_be_called_as_what_frames_have(name):
+    X, y = pair()
+    X = X.rename(columns={"b": name})
+    model = fast().fit(X, y)
+    assert model.feature_names_in_.tolist() == ["a", name]
+    assert model.predict(X).tolist() == y.tolist()
 
 
 def test_a_frame_whose_columns_are_counted_is_an_array():

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbndt.arrays import Array, Floats
 from mbndt.errors import DataError, OptionError, nearest, shown, warn
-from mbndt.tables.table import Table, distinct, is_categorical, plain_numbers
+from mbndt.tables.table import Table, distinct, frame_keys, is_categorical, plain_numbers
 
 
 def names_of(data: Any) -> list[str] | None:
@@ -26,7 +26,7 @@ def names_of(data: Any) -> list[str] | None:
     if isinstance(data, Table | Mapping):
         keys = [*(data.columns if isinstance(data, Table) else data)]
     else:
-        keys = [*getattr(data, "columns", [])]
+        keys = frame_keys(data) or []
     counted = all(type(key) is int for key in keys) and keys == [*range(len(keys))]
     return None if counted else [str(key) if isinstance(key, int) else key for key in keys]
 
@@ -39,7 +39,7 @@ def columns_of(data: Any) -> Table:
     if isinstance(data, list | tuple):
         data = _array_of(data)
     elif not isinstance(data, Table | Mapping) and not hasattr(data, "columns"):
-        if hasattr(data, "tocsr"):
+        if hasattr(type(data), "tocsr"):
             raise DataError(
                 f"X: got a sparse {type(data).__name__}, expected a frame or a dense"
                 " array: X.toarray()"

@@ -360,18 +360,26 @@ def _column_keys(data: Any) -> list[Any]:
     if isinstance(data, Mapping):
         return [*data]
     got = f"data: got {type(data).__name__}"
-    if hasattr(data, "toarray"):
+    if hasattr(type(data), "toarray"):
         raise DataError(f"{got}, a sparse matrix; .toarray() makes it one that can be read")
     if hasattr(type(data), "columns") and not hasattr(data, "__len__"):
         raise DataError(
             f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
             " Spark and .compute() of Dask give a data frame"
         )
-    # The columns of an Arrow table are arrays, not names.
-    keys = getattr(data, "column_names", getattr(data, "columns", None))
+    keys = frame_keys(data)
     if keys is None or not hasattr(data, "__getitem__"):
         raise DataError(f"{got}, expected a data frame, a mapping of columns, or a 2-D array")
-    return list(keys)
+    return keys
+
+
+def frame_keys(data: Any) -> list[Any] | None:
+    """Return a frame's keys of columns; None for what has none."""
+    # Types are asked, as a column of pandas is an attribute of its frame, whatever its name; and
+    # the `columns` of an Arrow table are arrays, not names.
+    named = "column_names" if hasattr(type(data), "column_names") else "columns"
+    keys = getattr(data, named, None)
+    return None if keys is None else list(keys)
 
 
 def check_names(names: Sequence[object], source: str) -> None:
