@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from mbndt.errors import DataError, shown, warn
 from mbndt.rules import INT64_MAX, INT64_MIN, FeatureType
 from mbndt.rules.csv_rows import is_gap, with_point
-from mbndt.tables.table import Table, plain_numbers
+from mbndt.tables.table import Table, distinct, plain_numbers
 
 # A column with at least this share of numbers is meant to be one of numbers, and with less than
 # the other not at all.
@@ -172,12 +172,14 @@ def warn_of_nulls(table: Table, name: str) -> None:
 
 
 def is_row_number(table: Table, name: str) -> bool:
-    """Tell whether a CSV's column is the row index that pandas or R writes: unnamed, and whole
-    numbers that all differ.
+    """Tell whether a column is the row index that pandas or R wrote to a CSV, also where a frame
+    was made of that: unnamed, and whole numbers that all differ.
     """
-    if not table.text or not table.n_rows:
-        return False
     if not (INDEX.fullmatch(name) or (name == "" and next(iter(table.columns)) == "")):
         return False
-    cells = {cell.strip() for cell in table.column(name)}
-    return len(cells) == table.n_rows and all(WHOLE.fullmatch(cell) for cell in cells)
+    cells, _ = distinct(table.column(name))
+    if not table.text:
+        whole = all(type(cell) is int for cell in cells)
+        return 0 < len(cells) == table.n_rows and whole
+    texts = {cell.strip() for cell in cells}
+    return 0 < len(texts) == table.n_rows and all(map(WHOLE.fullmatch, texts))

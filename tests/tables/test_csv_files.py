@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -351,6 +352,19 @@ def test_a_row_number_is_left_out_and_said(name):
         assert [f.name for f in infer_features(table, declared, "y")] == [name, "x"]
         repeated = parse_csv(f"{name},x,y\n2,a,1\n2,b,2\n")
         assert [f.name for f in infer_features(repeated, Schema(), "y")] == [name, "x"]
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "Unnamed: 0.1"])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_row_number_of_a_csv_is_left_out_of_a_frame_too(name, frame):
+    def features(cells):
+        table = Table.of(frame({name: cells, "x": ["a", "b", "a"], "y": [1, 2, 1]}))
+        return [f.name for f in infer_features(table, Schema(), "y")]
+
+    with pytest.warns(DataWarning, match=f"column '{name}' numbers the rows, and is left out"):
+        assert features([2, 0, 7]) == ["x"]
+    if name:
+        assert features([2, 2, 7]) == features([2.5, 0.5, 7.5]) == [name, "x"]
 
 
 # --- files, pipes and what is no CSV
