@@ -245,6 +245,13 @@ def test_a_frames_columns_are_matched_by_name_and_more_are_ignored():
         model.predict(X.rename(columns={"b": "B"}))
 
 
+def test_one_weight_is_that_of_all_rows_and_a_table_of_weights_is_refused():
+    X, y = pair()
+    assert fast().fit(X, y, sample_weight=2.0).predict(X).tolist() == y.tolist()
+    with pytest.raises(DataError, match="sample_weight: got 2 dimensions, expected one weight"):
+        fast().fit(X, y, sample_weight=np.ones((len(y), 1)))
+
+
 def test_arrow_tables_are_frames_too():
     X, y = pair()
     table = pyarrow.table(X)

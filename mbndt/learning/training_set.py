@@ -185,9 +185,16 @@ def with_target(table: Table, y: Any) -> tuple[Table, str]:
 
 
 def row_weights(table: Table, weights: Any) -> Floats | None:
-    """Return the rows' weights [n] as given, or None; raises `DataError` for wrong ones."""
+    """Return the rows' weights [n] as given, one number for all of them, or None; raises
+    `DataError` for wrong ones.
+    """
     if weights is None:
         return None
+    if np.ndim(weights) > 1:
+        raise DataError(f"sample_weight: got {np.ndim(weights)} dimensions, expected one weight a"
+                        " row, or one number")  # fmt: skip
+    if np.ndim(weights) == 0:
+        weights = np.full(table.rows, weights)
     found = read_weights(Table.of({"sample_weight": weights}), "sample_weight")
     _check_rows("sample_weight", found, table)
     return found
