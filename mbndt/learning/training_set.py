@@ -194,7 +194,7 @@ def row_weights(table: Table, weights: Any) -> Floats | None:
         raise DataError(f"sample_weight: got {np.ndim(weights)} dimensions, expected one weight a"
                         " row, or one number")  # fmt: skip
     if np.ndim(weights) == 0:
-        weights = np.full(table.rows, weights)
+        weights = np.full(table.n_rows, weights)
     found = read_weights(Table.of({"sample_weight": weights}), "sample_weight")
     _check_rows("sample_weight", found, table)
     return found
