@@ -350,11 +350,15 @@ def _notes(write: Writer) -> tuple[str, ...]:
     kinds = {feature.type for feature in write.rules.used}
     notes = []
     if words.nulls and kinds & set(UNFIT[words.name]):
-        notes.append("a value that is none of its feature's type raises no error: the answers to"
-                     " its row are NULL")  # fmt: skip
+        notes.append(
+            "a value that is none of its feature's type raises no error: the answers to"
+            " its row are NULL"
+        )
     if words.trims and FeatureType.CATEGORY in kinds:
-        notes.append("blanks at the end of a CHAR(n) count only where the feature has a category"
-                     " with such; those of other texts always do")  # fmt: skip
+        notes.append(
+            "blanks at the end of a CHAR(n) count only where the feature has a category"
+            " with such; those of other texts always do"
+        )
     return tuple(notes)
 
 

@@ -191,8 +191,10 @@ def row_weights(table: Table, weights: Any) -> Floats | None:
     if weights is None:
         return None
     if np.ndim(weights) > 1:
-        raise DataError(f"sample_weight: got {np.ndim(weights)} dimensions, expected one weight a"
-                        " row, or one number")  # fmt: skip
+        raise DataError(
+            f"sample_weight: got {np.ndim(weights)} dimensions, expected one weight a"
+            " row, or one number"
+        )
     if np.ndim(weights) == 0:
         weights = np.full(table.n_rows, weights)
     found = read_weights(Table.of({"sample_weight": weights}), "sample_weight")

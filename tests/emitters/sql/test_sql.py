@@ -835,8 +835,9 @@ def test_what_a_dialect_does_with_columns_of_other_types_is_said(form):
         for dialect in known():
             made = emit(rules, "sql", dialect=dialect, table="t", **{"as": form})
             begins = [dialects[dialect]] if dialect in dialects else []
-            assert [note.startswith(begin) for note, begin in
-                    zip(made.notes, begins, strict=True)] == [True] * len(begins)  # fmt: skip
+            assert [
+                note.startswith(begin) for note, begin in zip(made.notes, begins, strict=True)
+            ] == [True] * len(begins)
             assert all(note in made.text for note in made.notes)
 
 

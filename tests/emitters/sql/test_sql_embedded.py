@@ -570,17 +570,19 @@ def test_the_blanks_that_fill_a_char_of_spark_are_none_of_its_text(
 ):
     nesting(monkeypatch, levels)
     tables = Tables(available("spark"))
-    cells = {"char(6)": ["gold", "tin", "", None, "lead"],
-             "string": ["gold", "gold ", " gold", "", None, "lead"],
-             "varchar(6)": ["tin", "tin ", "", None]}  # fmt: skip
+    cells = {
+        "char(6)": ["gold", "tin", "", None, "lead"],
+        "string": ["gold", "gold ", " gold", "", None, "lead"],
+        "varchar(6)": ["tin", "tin ", "", None],
+    }
     categories = ("gold", "tin", "lead")
     for kind, values in cells.items():
         tables.session.sql("DROP TABLE IF EXISTS filled")
         place = tmp_path / kind.strip("()6")
-        tables.session.sql(f"CREATE TABLE filled (id INT, c {kind}) USING parquet"
-                           f" LOCATION '{place}'")  # fmt: skip
-        rows = ", ".join(f"({i}, {'NULL' if v is None else repr(v)})"
-                         for i, v in enumerate(values))  # fmt: skip
+        tables.session.sql(
+            f"CREATE TABLE filled (id INT, c {kind}) USING parquet LOCATION '{place}'"
+        )
+        rows = ", ".join(f"({i}, {'NULL' if v is None else repr(v)})" for i, v in enumerate(values))
         tables.session.sql(f"INSERT INTO filled VALUES {rows}")
         for group in (("gold",), ("gold", "tin")):
             rules = one_group("c", group, categories, missing=missing, unseen=unseen)
@@ -589,8 +591,9 @@ def test_the_blanks_that_fill_a_char_of_spark_are_none_of_its_text(
     # As the table's values are with their blanks.
     rules = one_group("c", ("tin   ",), ("tin   ", "gold"))
     tables.session.sql("DROP TABLE IF EXISTS filled")
-    tables.session.sql("CREATE TABLE filled (id INT, c CHAR(6)) USING parquet"
-                       f" LOCATION '{tmp_path / 'blanks'}'")  # fmt: skip
+    tables.session.sql(
+        f"CREATE TABLE filled (id INT, c CHAR(6)) USING parquet LOCATION '{tmp_path / 'blanks'}'"
+    )
     tables.session.sql("INSERT INTO filled VALUES (0, 'tin'), (1, 'gold')")
     assert tables.leaves(sql(rules, "spark", table="filled")) == [0, 1]
     tables.session.sql("DROP TABLE filled")
