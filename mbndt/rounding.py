@@ -24,11 +24,9 @@ from mbndt.rules import (
     Feature,
     FeatureType,
     Leaf,
-    Node,
     NumericSplit,
     Rules,
     Threshold,
-    deep_recursion,
 )
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Column, Table
@@ -178,14 +176,9 @@ def _warnings(rules: Rules, table: Table, before: LeafIds, after: LeafIds) -> It
 
 def _forgetting(rules: Rules, leaves: Collection[int]) -> Rules:
     """Return rules some of whose leaves don't record what they were learned from."""
-
-    def node(old: Node) -> Node:
-        if isinstance(old, Leaf):
-            return Leaf(old.leaf, old.value) if old.leaf in leaves else old
-        return replace(old, children=tuple(node(child) for child in old.children))
-
-    with deep_recursion():
-        return replace(rules, root=node(rules.root))
+    return rules.with_leaves(
+        lambda leaf: Leaf(leaf.leaf, leaf.value) if leaf.leaf in leaves else leaf
+    )
 
 
 def _refuse_unsure(moves: Sequence[Move]) -> None:

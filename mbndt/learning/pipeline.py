@@ -130,12 +130,14 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
 
 def fit(training: TrainingSet, settings: Settings, progress: Progress | None = None) -> Model:
     """Learn from all rows, holding none out."""
-    model, starts = _networks(training, settings, progress)
+    repeated = training.repeated()
+    model, starts = _networks(repeated, settings, progress)
     if settings.refine:
-        found = refine(training, starts, settings)
+        found = refine(repeated, starts, settings)
         pairs = tuple(zip(found.before, found.after, strict=True))
         model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
-    rules = replace(model.rules, provenance=learned(model.rules, training, settings))
+    rules = model.rules if repeated is training else training.counted(model.rules)
+    rules = replace(rules, provenance=learned(rules, training, settings))
     return replace(model, rules=rules, settings=settings)
 
 

@@ -6,10 +6,10 @@ proportions alone, so a factor changes nothing either; together they count for K
 number of rows, (sum of w)^2 / sum of w^2, which is never more than there are. Weights that are
 whole by chance, such as a survey's, say more than they know: divided by their mean they don't.
 
-Rows and their repeats part ways where rows are drawn: networks' batches and early stopping, their
-encoder, the forest's bootstrap, whose out-of-bag view of a repeat has seen its copies, and held-out
-rows. Else they give the same classes to the last bit; sums of a regression's values round, which
-may decide between equal splits. Leaves record rows as they stand in the table.
+Up to `MOST_REPEATED` rows repeats are made of the weights before anything is learned, so that both
+are one to the last bit, networks and the forest included. Beyond, rows and their repeats part ways
+where rows are drawn: networks' batches and early stopping, and their encoder. Held-out rows are
+drawn from the table, repeats or not. Leaves record rows as they stand in the table.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ import numpy as np
 
 from mbndt.arrays import Floats, Indices, Ints
 from mbndt.errors import DataError, warn
+from mbndt.interpreter import route
 from mbndt.learning.refine.problem import Classes, Goal, Numbers
-from mbndt.rules import INT64_MAX, Feature, Leaf, Target
+from mbndt.rules import INT64_MAX, Feature, Leaf, Rules, Target
 from mbndt.tables.table import Column, Table
 from mbndt.tables.target import Labels, Values, read_weights
 
 LEAST_WEIGHT = 1e-9
 MANY_REPEATS = 20
+MOST_REPEATED = 10_000
 GRID = 2.0**-24  # of class weights
 
 
@@ -74,6 +76,28 @@ class TrainingSet:
             outcome = replace(self.outcome, values=self.outcome.values[index])
         typed = {name: column.take(index) for name, column in self.typed.items()}
         return replace(self, typed=typed, outcome=outcome, weights=self.weights[index])
+
+    def repeated(self) -> TrainingSet:
+        """Return the rows as often as they weigh, in their order, where that is a whole number of
+        times and `MOST_REPEATED` rows at the most; else as they are.
+        """
+        times = self.weights.astype(np.int64) if self.count <= MOST_REPEATED else None
+        if times is None or np.any(times != self.weights) or np.all(times == 1):
+            return self
+        index = np.repeat(np.arange(self.n_rows), times)
+        return replace(self.take(index), weights=np.ones(len(index)))
+
+    def counted(self, rules: Rules) -> Rules:
+        """Return rules whose leaves record these rows, whatever they were learned from."""
+        reached = route(rules, self.typed, self.n_rows)
+
+        def recorded(leaf: Leaf) -> Leaf:
+            index = np.flatnonzero(reached == leaf.leaf)
+            if leaf.counts is None:
+                return replace(leaf, n=len(index))
+            return replace(leaf, counts=self._counts(index))
+
+        return rules.with_leaves(recorded)
 
     def indicators(self) -> Floats:
         """Return the rows' outcomes as numbers: one column a class [n, C], or the values of a

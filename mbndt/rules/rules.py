@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from mbndt.rules.nodes import (
     Split,
     Target,
     Threshold,
+    deep_recursion,
     walk,
 )
 
@@ -82,3 +83,14 @@ class Rules(Doors):
         if isinstance(leaf.value, tuple):
             return self.target.classes[leaf.class_index]
         return leaf.value
+
+    def with_leaves(self, change: Callable[[Leaf], Leaf]) -> Rules:
+        """Return the rules with what `change` makes of each leaf."""
+
+        def node(old: Node) -> Node:
+            if isinstance(old, Leaf):
+                return change(old)
+            return replace(old, children=tuple(node(child) for child in old.children))
+
+        with deep_recursion():
+            return replace(self, root=node(self.root))

@@ -1,6 +1,7 @@
 """Learning end to end: what is learned, told, refused, and repeated."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn_tables import mixed_table
 from sklearn.metrics import balanced_accuracy_score
@@ -17,6 +18,7 @@ from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.accuracy import balanced_accuracy, balanced_interval
 from mbndt.measures.confidence import wilson
 from mbndt.measures.explanation import path_lengths
+from mbndt.rules import Leaf
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
 from mbndt.tables.target import infer_target
@@ -181,3 +183,25 @@ def test_the_balanced_interval_covers_as_often_as_it_says():
 
 def test_path_lengths_skip_splits_with_one_child(example):
     assert path_lengths(example).tolist() == [1, 2, 2, 3, 3, 2]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_with_all_defaults_whole_weights_are_repeats_to_the_last_bit(task):
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": draw.normal(size=250), "b": draw.normal(size=250).round(1)})
+    noisy = frame.a + frame.b + draw.normal(size=250)
+    outcome = noisy > 0 if task == "classification" else noisy
+    weights = draw.integers(0, 5, 250)
+    settings = preset("default", seed=1)
+    given = {"task": task, "weights": weights.astype(float)}
+    one = learn(Table.of(frame.assign(y=outcome)), "y", settings, **given)
+    index = np.repeat(np.arange(250), weights)
+    two = learn(Table.of(frame.assign(y=outcome).iloc[index]), "y", settings, task=task)
+
+    def bare(rules):
+        return rules.with_leaves(lambda leaf: Leaf(leaf.leaf, leaf.value)).root
+
+    assert bare(one.rules) == bare(two.rules)
+    assert len(one.rules.leaves) > 1
+    # Leaves record rows of the table, weighted or not.
+    assert sum(leaf.size for leaf in one.rules.leaves) == np.count_nonzero(weights)
