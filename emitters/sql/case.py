@@ -63,6 +63,18 @@ class Writer:
 
     def route(self, output: int) -> Expr:
         """Return the CASE that sends a row to its leaf, and gives one of the outputs there."""
+        tree = self._tree(output)
+        tests = [
+            test
+            for feature in ([] if self.typed else self.rules.used)
+            for test in self.words.mistyped(feature.type, self.column(feature.name))
+        ]
+        if not tests or not isinstance(tree, exp.Case):
+            return tree
+        wrong = exp.If(this=_chain(exp.or_, tests), true=self._refused(output))
+        return _case([wrong, *tree.args["ifs"]], tree.args["default"])
+
+    def _tree(self, output: int) -> Expr:
         if self.rules.depth <= self.words.nesting:
             return self._nested(self.rules.root, output)
         *tested, (last, _) = self._paths()

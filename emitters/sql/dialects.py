@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects import DIALECTS
 
-from mbndt.emitters.sql.unfit import UNFIT
+from mbndt.emitters.sql.unfit import MISTYPED, UNFIT
 from mbndt.rules import INT64_MIN, FeatureType
 
 if TYPE_CHECKING:
@@ -196,6 +196,11 @@ class Dialect:
         It raises, or is true for such a value: see `sql_unfit`.
         """
         test = UNFIT.get(self.name, {}).get(kind)
+        return [self._fill(test, column)] if test else []
+
+    def mistyped(self, kind: FeatureType, column: Expr) -> list[Expr]:
+        """Return the test that raises where a column's type is none for a feature's."""
+        test = MISTYPED.get(self.name, {}).get(kind)
         return [self._fill(test, column)] if test else []
 
     def as_number(self, column: Expr) -> Expr:
