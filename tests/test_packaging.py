@@ -1,7 +1,11 @@
-"""The installed package is `mbndt` alone, and works from any folder."""
+"""The installed package is `mbndt` alone, whole, and works from any folder.
+
+`.ci/install.py` installs it as a user does, with pip, and runs its commands.
+"""
 
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -10,6 +14,19 @@ import pytest
 from conftest import EXAMPLE
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = {"mbndt": "mbndt", "emitters": "mbndt/emitters", "templates": "mbndt/templates"}
+
+
+def shipped():
+    """Return the files that belong to the package, as their paths in it."""
+    found = set()
+    for folder, place in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*"):
+            inner = path.relative_to(ROOT / folder)
+            linked = folder == "mbndt" and inner.parts[0] in FOLDERS
+            if path.is_file() and not linked and "__pycache__" not in inner.parts:
+                found.add(f"{place}/{inner}")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +40,21 @@ def wheel(tmp_path_factory):
     return found
 
 
-def test_the_wheels_only_top_level_is_mbndt(wheel):
+def test_every_folder_of_modules_is_named_as_a_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = project["tool"]["setuptools"]["packages"]
+    modules = [Path(path) for path in shipped() if path.endswith(".py")]
+    folders = {".".join(path.parent.parts) for path in modules}
+    assert sorted(packages) == sorted(folders | {"mbndt.templates"})
+    assert all(f"{'/'.join(name.split('.'))}/__init__.py" in shipped() for name in folders)
+
+
+def test_the_wheel_holds_all_of_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == {"mbndt"}
-    for part in (
-        "mbndt/emitters/base.py",
-        "mbndt/templates/python/module.py.jinja",
-        "mbndt/py.typed",
-    ):
-        assert part in names
-    listed = {f"mbndt/emitters/{path.name}" for path in (ROOT / "emitters").glob("*.py")}
-    listed |= {f"mbndt/{path.relative_to(ROOT)}" for path in ROOT.glob("templates/*/*")}
-    assert listed <= set(names)
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert names == shipped()
+    kinds = {Path(name).suffix for name in names}
+    assert kinds == {".py", ".typed", ".json", ".jinja", ".css", ".mjs"}
 
 
 def test_the_wheel_compiles_rules_in_a_clean_environment(wheel, tmp_path):
@@ -55,6 +73,6 @@ sys.argv = ["mbndt", "compile", {str(EXAMPLE)!r}, "--target", "python"]
 from mbndt.cli.main import main
 main()
 """
-    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([python, "-E", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "def predict(row):" in done.stdout
