@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test lowest lint format docs clean
+.PHONY: demo test lowest wheel lint format docs clean
 
 demo: .venv/installed
 	$(BIN)/python examples/01_train_and_compile.py build/demo
@@ -12,16 +12,21 @@ test: .venv/installed
 	$(BIN)/pytest -q -n 2
 
 # What reads, learns, renders and answers, on the lowest releases that pyproject.toml allows.
-LOWEST = checkpoint estimator extras onnx report schema sql table
+LOWEST = test_checkpoint.py test_estimator.py test_extras.py cli/test_report.py \
+    emitters/onnx/test_onnx.py emitters/sql/test_sql.py tables/test_schema.py tables/test_table.py
 
 lowest: build/lowest/installed
-	PYTHONPATH=$(CURDIR) build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/test_%.py)
+	PYTHONPATH=$(CURDIR) build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/%)
 
 build/lowest/installed: pyproject.toml constraints.txt .ci/lowest.py
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) .ci/lowest.py > build/lowest/requirements.txt
 	build/lowest/bin/pip install -q --disable-pip-version-check -r build/lowest/requirements.txt
 	touch $@
+
+# The wheel, installed without what only tests need; other Pythons where they are installed.
+wheel: .venv/installed
+	$(BIN)/python .ci/install.py python3.12 python3.13 python3.14
 
 lint: .venv/installed
 	$(BIN)/ruff check .
