@@ -1,5 +1,6 @@
 """Shared settings: hypothesis draws the same examples on every run, without a database."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests each lacking engine, program or package has skipped."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = [str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped]
-    lacking = Counter(reason for reason in reasons if "install" in reason)
+    lacking = Counter(reason for reason in reasons if re.search("install|import", reason))
     if lacking:
         terminalreporter.section("skipped, and what to install")
         for reason, count in lacking.most_common():
