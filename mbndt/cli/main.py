@@ -65,7 +65,7 @@ def main() -> NoReturn:
     except ModuleNotFoundError as error:
         if (message := lacking(error)) is None:
             raise
-        code = _failed(message)
+        code = _failed(with_dashes(message))
     except typer.Abort:
         code = 130
     except BrokenPipeError:  # the reader of our output went away

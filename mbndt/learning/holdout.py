@@ -22,7 +22,7 @@ def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Ind
     class is learned from. Raises `OptionError` for a share that is none.
     """
     if not 0.0 <= holdout < 1.0:
-        raise OptionError(f"--holdout: got {holdout}, expected a share from 0 to below 1")
+        raise OptionError(f"holdout: got {holdout}, expected a share from 0 to below 1")
     everything = np.arange(data.n_rows)
     codes = data.codes
     alone = np.zeros(data.n_rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1

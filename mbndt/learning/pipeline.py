@@ -112,7 +112,7 @@ def _gaps(table: Table, target: str, drop: bool) -> Flags:
         listed = ", ".join(map(str, row_numbers[:5].tolist()))
         raise DataError(
             f"{table.source}: column {target!r} is missing in row {listed}{more};"
-            " --drop-missing-target leaves such rows out"
+            " `drop_missing_target` leaves such rows out"
         )
     return missing
 
@@ -149,7 +149,7 @@ def _networks(
     single = Rules(training.target.name, training.target, training.features, alone)
     if settings.restarts == 0:
         return Model(single, settings), []
-    with needed("; --restarts 0 learns without networks"):
+    with needed("; `restarts` 0 learns without networks"):
         from mbndt.learning.network.loop import train
         from mbndt.learning.network.losses import make_loss
     training = _sample(training, settings)

@@ -33,9 +33,9 @@ def opened(storage: str | None, name: str, seed: int, facts: dict[str, Any]) -> 
         for fact, expected in facts.items():
             if known.get(fact) != expected:
                 raise OptionError(
-                    f"--study: {shown(name)} was made for {fact}"
+                    f"study: {shown(name)} was made for {fact}"
                     f" {shown(known.get(fact))}, not {shown(expected)};"
-                    " another --study starts anew"
+                    " another `study` starts anew"
                 )
         with _telling(storage, optuna.exceptions.OptunaError, OSError):
             yield study
@@ -64,7 +64,7 @@ def _telling(storage: str | None, *kinds: type[Exception]) -> Iterator[None]:
     except kinds as error:
         place = (storage or "memory").partition("://")[0]  # a URL may hold a password
         said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise OptionError(f"--storage: {place}: {said}") from None
+        raise OptionError(f"storage: {place}: {said}") from None
 
 
 def _study(storage: str | None, name: str, seed: int) -> Study:

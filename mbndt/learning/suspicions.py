@@ -33,7 +33,7 @@ MEANT = {  # digits after a zero are codes
     "dates": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}.*"),
 }
 CATEGORIES = re.compile(r"category|enum|dictionary", re.IGNORECASE)  # texts that are meant to be
-NAMES = "it names rows rather than grouping them; leave it out (--exclude)"
+NAMES = "it names rows rather than grouping them; leave it out (`exclude`)"
 
 
 def without_row_index(table: Table, target: str, schema: Schema) -> Table:
@@ -44,7 +44,7 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
     for name in found:
         warn(
             f"{table.source}: column {shown(name)} is left out: it was the row index of the pandas"
-            " frame; --schema can ask for it"
+            " frame; `schema` can ask for it"
         )
     return table.without(found)
 
@@ -77,9 +77,9 @@ def _numbered(feature: Feature, column: Column, training: TrainingSet, told: str
         target = shown(training.target.name)
         return (
             f"numbers the rows and alone tells {target} {told}, as if they had been sorted by"
-            " it; leave it out (--exclude)"
+            " it; leave it out (`exclude`)"
         )
-    return "numbers the rows, which says little about new ones; leave it out (--exclude)"
+    return "numbers the rows, which says little about new ones; leave it out (`exclude`)"
 
 
 def _is_running(column: Column) -> bool:
@@ -118,7 +118,7 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
         if share >= MOSTLY * n_rows:
             return (
                 f"holds {what} as texts, in {share:,} of {n_rows:,} rows: they are taken for"
-                " categories; convert the column, or leave it out (--exclude)"
+                " categories; convert the column, or leave it out (`exclude`)"
             )
     if named and different >= DIFFERENT * n_rows:
         return f"has {different:,} different texts in {n_rows:,} rows: {NAMES}"

@@ -96,9 +96,9 @@ def tune(
     `DataError` for a table that can't be learned from.
     """
     if not minutes > 0:
-        raise OptionError(f"--minutes: got {minutes}, expected a number above 0")
+        raise OptionError(f"minutes: got {minutes}, expected a number above 0")
     if trials is not None and trials < 1:
-        raise OptionError(f"--trials: got {trials}, expected at least 1")
+        raise OptionError(f"trials: got {trials}, expected at least 1")
     labelled, dropped = prepare(
         table,
         target,
@@ -128,7 +128,7 @@ def _folds(training: TrainingSet, folds: int, seed: int) -> Folds:
     """
     if not 2 <= folds <= max(2, training.n_rows // 2):
         raise OptionError(
-            f"--folds: got {folds}, expected 2 to {max(2, training.n_rows // 2)}, half of the rows"
+            f"folds: got {folds}, expected 2 to {max(2, training.n_rows // 2)}, half of the rows"
         )
     everything = np.arange(training.n_rows)
     shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
@@ -235,7 +235,7 @@ def _search(
     if not completed(study):
         if failure:
             raise DataError(f"no settings could be scored: {failure}")
-        raise OptionError(f"--minutes: got {minutes:g}, too few for a trial of {len(parts)} folds")
+        raise OptionError(f"minutes: got {minutes:g}, too few for a trial of {len(parts)} folds")
 
 
 def _score(training: TrainingSet, parts: Folds, settings: Settings, end: float) -> float | None:

@@ -104,7 +104,7 @@ def read_cell(kind: FeatureType, text: str, decimal: str = ".") -> Value:
     except (KeyError, ValueError, ArithmeticError):
         error = wrong_value(kind, text)
         if kind != FeatureType.BOOLEAN and "," in text + decimal:
-            raise DataError(f"{error} with a decimal {MARKS[decimal]} (--decimal)") from None
+            raise DataError(f"{error} with a decimal {MARKS[decimal]} (`decimal`)") from None
         raise error from None
 
 

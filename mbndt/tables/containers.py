@@ -8,10 +8,10 @@ UNPACK = "{tool} {source} | mbndt … -"
 PANDAS = "convert it to Parquet: pandas.{reader}({source!r}).to_parquet('data.parquet')"
 # First bytes, what starts with them, and what to do.
 MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"\xff\xfe\0\0", "UTF-32 text", "--encoding utf-32 reads it"),
-    (b"\0\0\xfe\xff", "UTF-32 text", "--encoding utf-32 reads it"),
-    (b"\xff\xfe", "UTF-16 text", "--encoding utf-16 reads it"),
-    (b"\xfe\xff", "UTF-16 text", "--encoding utf-16 reads it"),
+    (b"\xff\xfe\0\0", "UTF-32 text", "`encoding` utf-32 reads it"),
+    (b"\0\0\xfe\xff", "UTF-32 text", "`encoding` utf-32 reads it"),
+    (b"\xff\xfe", "UTF-16 text", "`encoding` utf-16 reads it"),
+    (b"\xfe\xff", "UTF-16 text", "`encoding` utf-16 reads it"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file", "save the sheet as CSV UTF-8"),
     (b"PK\x03\x04", "a zip archive", "unzip it first"),
     (b"PK\x05\x06", "an empty zip archive", "expected CSV or Parquet"),
@@ -93,7 +93,7 @@ def foreign(head: bytes, source: str) -> str | None:
     if found is None:
         found = next(((what, way) for look, what, way in LOOKS if look.match(head)), None)
     if found is None and b"\0" in head:
-        found = "a binary file, or UTF-16 text", "--encoding utf-16-le reads the latter"
+        found = "a binary file, or UTF-16 text", "`encoding` utf-16-le reads the latter"
     if found is None:
         return None
     return f"{found[0]}; {found[1]}".replace("{source}", source).replace("{source!r}", repr(source))

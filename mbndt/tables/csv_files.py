@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mbndt.errors import DataError, warn
 from mbndt.rules.csv_rows import read_columns
 from mbndt.tables.csv_format import CsvFormat
@@ -20,7 +22,12 @@ def parse_csv(text: str, source: str = "data", form: CsvFormat | None = None) ->
             text, form.separator or "", form.decimal or "", form.missing
         )
     except ValueError as error:
-        raise DataError(f"{source}: {error}") from None
+        raise DataError(f"{source}: {_as_parameters(str(error))}") from None
     if why:
-        warn(f"{source}: {why}")
+        warn(f"{source}: {_as_parameters(why)}")
     return Table(columns, rows, text=True, source=source, decimal=decimal)
+
+
+def _as_parameters(message: str) -> str:
+    # `csv_rows` stands in emitted modules too, which have a command line of their own.
+    return re.sub(r"--(\w+)", r"`\1`", message)

@@ -33,17 +33,17 @@ class CsvFormat:
             separator = NAMED.get(self.separator.lower(), self.separator)
             if len(separator) != 1 or separator in '\r\n"' or not separator.isascii():
                 raise OptionError(
-                    f"--separator: got {shown(self.separator)}, expected one character, or tab"
+                    f"separator: got {shown(self.separator)}, expected one character, or tab"
                 )
             object.__setattr__(self, "separator", separator)
         if self.decimal not in (None, ".", ","):
-            raise OptionError(f"--decimal: got {shown(self.decimal)}, expected '.' or ','")
+            raise OptionError(f"decimal: got {shown(self.decimal)}, expected '.' or ','")
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
             except LookupError:
                 raise OptionError(
-                    f"--encoding: {shown(self.encoding)} is unknown; utf-8, utf-16,"
+                    f"encoding: {shown(self.encoding)} is unknown; utf-8, utf-16,"
                     " cp1252 and latin-1 are some"
                 ) from None
 
@@ -85,4 +85,4 @@ def _hint(data: bytes, at: int, named: str | None) -> str:
         return ""
     start = max(data.rfind(b"\n", 0, at) + 1, at - LARGEST_HINT)
     text = data[start : at + LARGEST_HINT].split(b"\n")[0].decode("cp1252", "replace").strip()
-    return f"; if {shown(text)} is what it says there, add --encoding cp1252"
+    return f"; if {shown(text)} is what it says there, add `encoding` cp1252"

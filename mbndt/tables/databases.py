@@ -104,7 +104,7 @@ def read_duckdb(path: Path, query: str) -> Table:
             statements = connection.extract_statements(query)
             kinds = [statement.type.name for statement in statements]
             if kinds[-1:] not in (["SELECT"], ["MULTI"]):  # a PIVOT is many
-                raise DataError(f"{path}: --query: got {shown(query)}, expected a SELECT")
+                raise DataError(f"{path}: `query`: got {shown(query)}, expected a SELECT")
             for statement in statements[:-1]:
                 connection.execute(statement)
             text = _without_semicolon(statements[-1].query)

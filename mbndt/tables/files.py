@@ -46,7 +46,7 @@ def read_table(
             head = file.read(HEAD)
             base = _base(head)
             if base is None and query is not None:
-                raise DataError(f"{source}: --query is for DuckDB and SQLite files")
+                raise DataError(f"{source}: `query` is for DuckDB and SQLite files")
             if base is None:
                 form = replace(form, missing=(*form.missing, *marks))
                 return _read_csv(head + file.read(), source, form)
@@ -77,13 +77,13 @@ def _base(head: bytes) -> str | None:
 
 def _check_options(base: str, query: str | None, form: CsvFormat, source: str) -> None:
     if base == "Parquet" and query is not None:
-        raise DataError(f"{source}: --query is for DuckDB and SQLite files")
+        raise DataError(f"{source}: `query` is for DuckDB and SQLite files")
     if base != "Parquet" and query is None:
-        raise DataError(f"{source}: a database; --query SELECT… says what to read")
+        raise DataError(f"{source}: a database; `query` SELECT… says what to read")
     for name, value in vars(form).items():
         if value:
             raise OptionError(
-                f"--{name}: is for CSV, and {source} is {base}; what is missing is NULL there"
+                f"{name}: is for CSV, and {source} is {base}; what is missing is NULL there"
             )
 
 

@@ -37,7 +37,7 @@ class Schema:
 
         Raises `OptionError` that names the file.
         """
-        return cls.of(read_plain(path, "schema"), f"--schema: {path}")
+        return cls.of(read_plain(path, "schema"), f"schema: {path}")
 
     @classmethod
     def of_target(cls, rules: Rules) -> Schema:
@@ -94,14 +94,14 @@ def _is_index(table: Table, name: str) -> bool:
     if index:
         warn(
             f"{table.source}: column {shown(name)} numbers the rows, and is left out; name it,"
-            " or declare it in --schema, to learn from it"
+            " or declare it in `schema`, to learn from it"
         )
     return index
 
 
 def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
     if not name:
-        raise DataError(f"{table.source}: a column has no name; name it, or --exclude ''")
+        raise DataError(f"{table.source}: a column has no name; name it, or `exclude` ''")
     entry = {"name": name, **declared}
     if "type" not in entry:
         named = "categories" in entry or _has_levels(table.column(name))
@@ -165,8 +165,7 @@ def infer_type(table: Table, name: str) -> FeatureType:
     at, odd = next((i, v) for i, v in enumerate(cells) if not (is_missing(v) or isinstance(v, str)))
     error = DataError(
         f"got {shown(odd)} of type {type(odd).__name__},"
-        " expected all numbers, all texts or all booleans; --exclude leaves a"
-        " column out"
+        " expected all numbers, all texts or all booleans; `exclude` leaves a column out"
     )
     raise table.misfit(name, int(np.argmax(codes == at)) + 1, error)
 
@@ -176,7 +175,7 @@ def _check_int64(table: Table, name: str, declared: str) -> None:
         table.typed(Feature(name, FeatureType.INTEGER))
     except DataError as error:
         raise DataError(
-            f"{error} in a column of type {declared}; --schema can declare it float64"
+            f"{error} in a column of type {declared}; `schema` can declare it float64"
         ) from None
 
 

@@ -157,7 +157,7 @@ class Table:
             raise DataError(
                 f"{self.source}: column {shown(name)} has the type {shown(declared)},"
                 " expected numbers, texts or booleans; convert it, or leave it out"
-                " (--exclude)"
+                " (`exclude`)"
             )
         return self.columns[name]
 

@@ -28,7 +28,7 @@ TARGET_TYPES = {
     FeatureType.INTEGER: TargetType.INTEGER,
     FeatureType.BOOLEAN: TargetType.BOOLEAN,
 }
-CLASS = "a class: a text, a whole number, or a boolean; --task regression learns numbers"
+CLASS = "a class: a text, a whole number, or a boolean; `task` regression learns numbers"
 TASKS = ("auto", "classification", "regression")
 
 
@@ -70,7 +70,7 @@ def infer_target(table: Table, name: str, schema: Schema, task: str = "auto") ->
     `OptionError` where task and schema differ.
     """
     if task not in TASKS:
-        raise OptionError(f"--task: got {shown(task)}{nearest(task, TASKS)}")
+        raise OptionError(f"task: got {shown(task)}{nearest(task, TASKS)}")
     declared = schema.target or {}
     said = None
     if "classes" in declared or declared.get("type") in TARGET_TYPES.values():
@@ -78,7 +78,7 @@ def infer_target(table: Table, name: str, schema: Schema, task: str = "auto") ->
     elif declared.get("type") == TargetType.FLOAT64:
         said = "regression"
     if said and task not in ("auto", said):
-        raise OptionError(f"--task: got {shown(task)}, but the schema's target is one of a {said}")
+        raise OptionError(f"task: got {shown(task)}, but the schema's target is one of a {said}")
     if task == "auto":
         task = said or _task_of_values(table, name)
     if task == "regression":

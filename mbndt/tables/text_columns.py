@@ -41,7 +41,7 @@ DATE = re.compile(
 INDEX = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?")
 # What programs write for NULL and people hardly for anything else.
 NULLS = ("\\N", "<NA>", "(null)", "<null>", "NULL", "#N/A")
-WAYS = "leave it out by --exclude, or declare its type in --schema"
+WAYS = "leave it out by `exclude`, or declare its type in `schema`"
 
 
 def text_type(table: Table, name: str, *, flags: bool = False) -> FeatureType:
@@ -75,7 +75,7 @@ def text_type(table: Table, name: str, *, flags: bool = False) -> FeatureType:
     error = DataError(
         f"got {shown(text)}, expected a number as in {numbers}"
         " other rows; leave the cell empty if the value is missing, or declare"
-        " the column's type in --schema; --missing MARK names texts that stand"
+        " the column's type in `schema`; `missing` MARK names texts that stand"
         " for a missing value"
     )
     raise table.misfit(name, row, error)
@@ -117,7 +117,7 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     """Warn of a CSV's column whose inferred type is perhaps not what was meant."""
     where = f"{table.source}: column {shown(name)}"
     if kind == FeatureType.BOOLEAN and {c.strip() for c in set(table.column(name))} >= {"t", "f"}:
-        warn(f"{where}: t and f are read as true and false; --schema may declare a category")
+        warn(f"{where}: t and f are read as true and false; `schema` may declare a category")
     if kind != FeatureType.CATEGORY:
         return
     warn_of_nulls(table, name)
@@ -132,14 +132,14 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
         _, text = _first(table, name, [text for text in numbers if CODE.fullmatch(text)])
         warn(
             f"{where} is taken for a category of codes, as {codes} of {rows} texts start with 0,"
-            f" first {shown(text)}; --schema may declare numbers"
+            f" first {shown(text)}; `schema` may declare numbers"
         )
     elif number_rows > NUMBERS_DOUBTED * rows:
         row, text = _first(table, name, cells.keys() - numbers)
         warn(
             f"{where} is taken for a category, as {rows - number_rows} of {rows} texts are no"
-            f" numbers, first {shown(text)} in row {row}; --missing MARK names texts that stand"
-            " for a missing value, --schema declares the type"
+            f" numbers, first {shown(text)} in row {row}; `missing` MARK names texts that stand"
+            " for a missing value, `schema` declares the type"
         )
     elif dates >= DATES_MEANT * rows > 0:
         _, text = _first(table, name, [text for text in cells if DATE.fullmatch(text)])
@@ -167,7 +167,7 @@ def warn_of_nulls(table: Table, name: str) -> None:
         if text in cells:
             warn(
                 f"{table.source}: column {shown(name)}: {cells[text]} cells are the text"
-                f" {shown(text)}; --missing '{text}' makes them missing"
+                f" {shown(text)}; `missing` '{text}' makes them missing"
             )
 
 

@@ -108,7 +108,7 @@ def test_strange_columns_give_a_tree(column):
         ({"x": [1, 2, 3], "y": [0.5, 0.5, 0.5]}, "'y' is constant, expected different"),
         ({"x": [1], "y": ["a"]}, "at least 2"),
         ({"x": [], "y": []}, "0 rows"),
-        ({"x": [1, 2, 3], "y": ["a", None, "b"]}, "missing in row 2; --drop-missing-target"),
+        ({"x": [1, 2, 3], "y": ["a", None, "b"]}, "missing in row 2; `drop_missing_target`"),
         ({"x": [1, "a", 2], "y": ["a", "b", "a"]}, "column 'x', row 1"),
     ],
 )

@@ -98,7 +98,7 @@ def test_rows_sorted_by_the_target_are_told_of():
     y = np.arange(ROWS) >= 150
     (text,) = told({"id": np.arange(ROWS), "y": y}).values()
     said = r"numbers the rows and alone tells 'y' in (99|100)\.\d% of rows, as if they had been"
-    assert re.fullmatch(said + r" sorted by it; leave it out \(--exclude\)", text)
+    assert re.fullmatch(said + r" sorted by it; leave it out \(`exclude`\)", text)
     order = np.random.default_rng(1).permutation(ROWS)
     (other,) = told({"id": order, "y": y[order]}).values()
     assert other.startswith("numbers the rows and alone tells 'y' in ")

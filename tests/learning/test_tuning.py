@@ -102,7 +102,7 @@ def test_a_study_of_something_else_is_refused(tmp_path):
         "folds": {"folds": 3},
         "class_weight": {"settings": replace(QUICK, class_weight="none")},
     }.items():
-        with pytest.raises(OptionError, match=f"--study: 's' was made for {what} .*, not "):
+        with pytest.raises(OptionError, match=f"^study: 's' was made for {what} .*, not "):
             tuned(storage=place, study="s", **options)
     tuned(storage=place, study="t", trials=1, folds=3)
 
@@ -110,7 +110,7 @@ def test_a_study_of_something_else_is_refused(tmp_path):
 def test_a_study_that_others_made_is_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/studies.db"
     study = optuna.create_study(storage=url, study_name="y", direction="minimize")
-    with pytest.raises(OptionError, match="--study: 'y' was made for target None, not 'y'"):
+    with pytest.raises(OptionError, match="^study: 'y' was made for target None, not 'y'"):
         tuned(storage=url)
     study._storage.remove_session()
 
@@ -118,14 +118,14 @@ def test_a_study_that_others_made_is_refused(tmp_path):
 def test_a_file_of_another_kind_is_refused_and_stays(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("x,y")
-    with pytest.raises(OptionError, match=r"--storage: .*data\.csv: expected a study's file"):
+    with pytest.raises(OptionError, match=r"^storage: .*data\.csv: expected a study's file"):
         tuned(storage=str(path))
     assert path.read_text() == "x,y"
 
 
 @pytest.mark.parametrize("storage", ["none://me:secret@host/db", "/no/such/folder/s", "/"])
 def test_a_storage_that_fails_is_told_in_a_line_without_its_password(storage):
-    with pytest.raises(OptionError, match=r"^--storage: [^\n]+$") as caught:
+    with pytest.raises(OptionError, match=r"^storage: [^\n]+$") as caught:
         tuned(storage=storage)
     assert "secret" not in str(caught.value)
 
@@ -170,7 +170,7 @@ def test_the_time_ends_a_trial_between_folds(tmp_path, monkeypatch):
 
 
 def test_too_little_time_is_told():
-    with pytest.raises(OptionError, match="--minutes: got 1e-09, too few for a trial of 2 folds"):
+    with pytest.raises(OptionError, match="^minutes: got 1e-09, too few for a trial of 2 folds"):
         tuned(minutes=1e-9)
 
 
@@ -274,12 +274,12 @@ def test_settings_bound_the_space():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"minutes": 0}, "--minutes: got 0, expected a number above 0"),
-        ({"minutes": float("nan")}, "--minutes: got nan"),
-        ({"trials": 0}, "--trials: got 0, expected at least 1"),
-        ({"folds": 1}, "--folds: got 1, expected 2 to"),
-        ({"folds": 100}, "--folds: got 100, expected 2 to .* half of the rows"),
-        ({"holdout": 1.0}, "--holdout: got 1.0"),
+        ({"minutes": 0}, "^minutes: got 0, expected a number above 0"),
+        ({"minutes": float("nan")}, "^minutes: got nan"),
+        ({"trials": 0}, "^trials: got 0, expected at least 1"),
+        ({"folds": 1}, "^folds: got 1, expected 2 to"),
+        ({"folds": 100}, "^folds: got 100, expected 2 to .* half of the rows"),
+        ({"holdout": 1.0}, "^holdout: got 1.0"),
     ],
 )
 def test_a_wrong_option_is_told(options, message):

@@ -115,7 +115,7 @@ def test_what_the_csv_module_writes_is_read_back_cell_by_cell(dialect, width, da
         except DataError as error:
             # One name tells no separator: cells with a comma in them look like ragged rows.
             assert given_form is not form
-            assert "--separator" in str(error) or width == 1
+            assert "`separator`" in str(error) or width == 1
             continue
         assert list(table.columns) == names
         assert [*map(list, zip(*table.columns.values(), strict=True))] == rows
@@ -147,7 +147,7 @@ def test_a_separator_is_told_by_the_rows(text, names):
 
 def test_two_possible_separators_are_refused_and_one_can_be_named():
     text = "a|b,c\n1|2,u\n"
-    with pytest.raises(DataError, match=r"separated by ',' or '\|'; --separator"):
+    with pytest.raises(DataError, match=r"separated by ',' or '\|'; `separator`"):
         parse_csv(text)
     assert list(parse_csv(text, form=CsvFormat("|")).columns) == ["a", "b,c"]
     assert list(parse_csv(text, form=CsvFormat(",")).columns) == ["a|b", "c"]
@@ -214,10 +214,10 @@ def test_a_point_is_no_thousands_mark_and_a_comma_none_without_a_word():
 
 def test_wrong_options_are_refused():
     for options, message in (
-        ({"separator": "::"}, "--separator"),
-        ({"separator": "\n"}, "--separator"),
-        ({"decimal": ";"}, "--decimal"),
-        ({"encoding": "latin-x"}, "--encoding"),
+        ({"separator": "::"}, "^separator: "),
+        ({"separator": "\n"}, "^separator: "),
+        ({"decimal": ";"}, "^decimal: "),
+        ({"encoding": "latin-x"}, "^encoding: "),
     ):
         with pytest.raises(OptionError, match=message):
             CsvFormat(**options)
@@ -265,7 +265,7 @@ def test_a_mark_is_a_text_in_a_category_unless_it_is_named(mark):
         assert mark in infer_features(table, Schema(), "y")[0].categories
     said = [str(warning.message) for warning in told]
     nulls = [
-        f"data: column 'x': 1 cells are the text {mark!r}; --missing '{mark}' makes them missing"
+        f"data: column 'x': 1 cells are the text {mark!r}; `missing` '{mark}' makes them missing"
     ]
     assert said == (nulls if mark in NULLS else [])
     assert not missing_rows(table, "x").any()
@@ -432,7 +432,7 @@ def test_another_encoding_is_never_guessed_but_can_be_named(tmp_path):
 
 def test_options_of_a_csv_are_refused_elsewhere(tmp_path):
     duckdb.sql("SELECT 1 AS x").write_parquet(str(tmp_path / "t.parquet"))
-    with pytest.raises(OptionError, match=r"--missing: is for CSV, and .* is Parquet"):
+    with pytest.raises(OptionError, match=r"^missing: is for CSV, and .* is Parquet"):
         read_table(tmp_path / "t.parquet", form=CsvFormat(missing=("NA",)))
 
 

@@ -259,7 +259,7 @@ def test_numbers_that_are_no_classes_are_refused(values):
     with pytest.raises(
         MbndtError,
         match=rf"column 'y', row {row}: got .*expected a class: a text,"
-        ".* --task regression",
+        ".* `task` regression",
     ):
         infer_target(table, "y", Schema(), "classification")
 
@@ -342,13 +342,13 @@ def test_a_schema_and_a_task_decide_before_the_values():
     assert task({"type": "float64"}) == "regression"
     found = infer_target(table, "y", Schema.of({"target": {"unit": "kg"}}, "s"), "regression")
     assert found.target.unit == "kg"
-    with pytest.raises(OptionError, match=r"--task: got 'regression', but .* classification"):
+    with pytest.raises(OptionError, match=r"^task: got 'regression', but .* classification"):
         task({"type": "integer"}, "regression")
-    with pytest.raises(OptionError, match=r"--task: got 'regression', but .* classification"):
+    with pytest.raises(OptionError, match=r"^task: got 'regression', but .* classification"):
         task({"classes": [0, 1]}, "regression")
-    with pytest.raises(OptionError, match=r"--task: got 'classification', but .* regression"):
+    with pytest.raises(OptionError, match=r"^task: got 'classification', but .* regression"):
         task({"type": "float64"}, "classification")
-    with pytest.raises(OptionError, match=r"--task: got 'regresion'; did you mean 'regression'"):
+    with pytest.raises(OptionError, match=r"^task: got 'regresion'; did you mean 'regression'"):
         task({}, "regresion")
 
 

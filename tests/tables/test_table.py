@@ -256,13 +256,13 @@ def test_parquet_duckdb_and_sqlite_give_the_same_columns(tmp_path):
         assert read["i"].values.tolist() == [1, 2]
         assert read["x"].values[0] == 2.5
         assert all(read[n].missing.tolist() == [False, True] for n in "xcf")
-    with pytest.raises(DataError, match="--query"):
+    with pytest.raises(DataError, match="`query`"):
         read_table(tmp_path / "t.sqlite")
     with pytest.raises(DataError, match="nothere"):
         read_table(tmp_path / "t.sqlite", "SELECT * FROM nothere")
     with pytest.raises(DataError, match="nothere"):
         read_table(tmp_path / "t.duckdb", "SELECT * FROM nothere")
-    with pytest.raises(DataError, match="--query"):
+    with pytest.raises(DataError, match="`query`"):
         read_table(tmp_path / "t.parquet", query)
 
 
