@@ -48,7 +48,7 @@ class Predictions:
 def leaf_of(rules: Rules, row: Mapping[str, object]) -> int:
     """Return the leaf id of one row, a mapping from feature names to raw values.
 
-    Raises `DataError` that names a lacking feature, or one whose value has the wrong type.
+    Raises `DataError` that names a missing feature, or one whose value has the wrong type.
     """
     values: dict[str, Value] = {}
     for feature in rules.used:
@@ -67,7 +67,7 @@ def leaf_of(rules: Rules, row: Mapping[str, object]) -> int:
 def leaf_ids(rules: Rules, table: Table) -> Ints:
     """Return the leaf id of each of n rows, [n].
 
-    Raises `DataError` that names a lacking column, or the column, row and value of a wrong type.
+    Raises `DataError` that names a missing column, or the column, row and value of a wrong type.
     """
     return route(
         rules, {feature.name: table.typed(feature) for feature in rules.used}, table.n_rows

@@ -19,10 +19,10 @@ from mbndt.tables.target import Values
 
 def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
     """Return the rows to learn from and those held out, stratified by class; the only row of a
-    class is learned from. Raises `OptionError` for a share that is none.
+    class is learned from. Raises `OptionError` for a fraction out of range.
     """
     if not 0.0 <= holdout < 1.0:
-        raise OptionError(f"holdout: got {holdout}, expected a share from 0 to below 1")
+        raise OptionError(f"holdout: got {holdout}, expected a fraction from 0 to below 1")
     everything = np.arange(data.n_rows)
     codes = data.codes
     alone = np.zeros(data.n_rows, np.bool_) if codes is None else np.bincount(codes)[codes] == 1

@@ -44,7 +44,7 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
     for name in found:
         warn(
             f"{table.source}: column {shown(name)} is left out: it was the row index of the pandas"
-            " frame; `schema` can ask for it"
+            " frame; to learn from it, declare it in `schema`"
         )
     return table.without(found)
 
@@ -117,7 +117,7 @@ def _worded(table: Table, feature: Feature, column: Column) -> str:
         share = int(counts[fits].sum())
         if share >= MOSTLY * n_rows:
             return (
-                f"holds {what} as texts, in {share:,} of {n_rows:,} rows: they are taken for"
+                f"holds {what} as texts, in {share:,} of {n_rows:,} rows: they are read as"
                 " categories; convert the column, or leave it out (`exclude`)"
             )
     if named and different >= DIFFERENT * n_rows:

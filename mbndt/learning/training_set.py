@@ -254,4 +254,4 @@ def unit_weights(rows: int, weights: Floats | None) -> Floats:
 
 def _check_rows(name: str, values: Any, table: Table) -> None:
     if len(values) != table.n_rows:
-        raise DataError(f"{name}: {len(values)} values, expected {table.n_rows}, one a row of X")
+        raise DataError(f"{name}: {len(values)} values, expected {table.n_rows}, one per row of X")

@@ -75,7 +75,7 @@ def read_columns(
         raise ValueError("empty, expected a line of column names")
     for name, count in collections.Counter(names).items():
         if count > 1:
-            raise ValueError(f"column {name!r} stands twice")
+            raise ValueError(f"duplicate column {name!r}")
     columns: list[list[str]] = [[] for _ in names]
     chunk = list(itertools.islice(rows, CHUNK_ROWS))
     while chunk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mbndt.errors import RulesError, nearest, shown
@@ -93,7 +94,7 @@ def check_target(target: Target) -> None:
         elif not INT64_MIN <= label <= INT64_MAX:
             raise RulesError(f"target.classes[{i}]: got {label}, expected a 64-bit integer")
     if len(set(target.classes)) < len(target.classes):
-        raise RulesError("target.classes: a class stands twice")
+        raise RulesError(f"target.classes: duplicate class {shown(_duplicate(target.classes))}")
 
 
 def _check_features(rules: Rules) -> None:
@@ -102,10 +103,14 @@ def _check_features(rules: Rules) -> None:
         where = f"features[{i}]"
         check_feature(feature, where)
         if feature.name in seen:
-            raise RulesError(f"{where}.name: {shown(feature.name)} stands twice")
+            raise RulesError(f"{where}.name: duplicate name {shown(feature.name)}")
         if feature.name == rules.target.name:
             raise RulesError(f"{where}.name: {shown(feature.name)} is the target's name")
         seen.add(feature.name)
+
+
+def _duplicate(items: Sequence[object]) -> object:
+    return next(item for i, item in enumerate(items) if item in items[:i])
 
 
 def check_feature(feature: Feature, where: str) -> None:
@@ -118,7 +123,9 @@ def check_feature(feature: Feature, where: str) -> None:
     for k, category in enumerate(feature.categories):
         check_text(category, f"{where}.categories[{k}]")
     if len(set(feature.categories)) < len(feature.categories):
-        raise RulesError(f"{where}.categories: a category stands twice")
+        raise RulesError(
+            f"{where}.categories: duplicate category {shown(_duplicate(feature.categories))}"
+        )
 
 
 def _check_count(number: object, where: str) -> None:
@@ -146,7 +153,7 @@ def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
         return
     classes = len(rules.target.classes)
     if not isinstance(leaf.value, tuple) or len(leaf.value) != classes:
-        raise RulesError(f"{path}.value: expected {classes} probabilities, one a class")
+        raise RulesError(f"{path}.value: expected {classes} probabilities, one per class")
     for k, p in enumerate(leaf.value):
         _check_float(p, f"{path}.value[{k}]")
         if not 0.0 <= p <= 1.0:
@@ -183,7 +190,7 @@ def _check_numeric(rules: Rules, split: NumericSplit, path: str) -> None:
         last = i == len(split.intervals) - 1
         if interval.below is None:
             if not last:
-                raise RulesError(f"{where}: lacking; only the last interval has none")
+                raise RulesError(f"{where}: missing; only the last interval has none")
             continue
         if last:
             raise RulesError(f"{where}: got {interval.below}, but the last interval has none")
@@ -225,7 +232,7 @@ def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
             if type(value) is not (bool if boolean else str) or value not in allowed:
                 raise RulesError(f"{where}: {shown(value)} is not a value of {feature.name!r}")
             if value in seen:
-                raise RulesError(f"{where}: {shown(value)} stands in two places")
+                raise RulesError(f"{where}: {shown(value)} is in another group too")
             seen.add(value)
         if not group.values:
             raise RulesError(f"{path}.groups[{i}].in: expected at least one value")
@@ -236,7 +243,7 @@ def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
     if boolean and split.unseen is not None:
         raise RulesError(f"{path}.unseen: a boolean has no unseen value")
     if not boolean and split.unseen is None:
-        raise RulesError(f"{path}.unseen: lacking; expected the child for other texts")
+        raise RulesError(f"{path}.unseen: missing; expected the child for other texts")
 
 
 def _check_reached(split: Split, path: str, targets: list[int]) -> None:
@@ -248,8 +255,7 @@ def _check_reached(split: Split, path: str, targets: list[int]) -> None:
     for to in named:
         if type(to) is not int or not 0 <= to < len(split.children):
             raise RulesError(
-                f"{path}: child {shown(to)} is asked for, but there are"
-                f" {len(split.children)} children"
+                f"{path}: no child {shown(to)}: there are {len(split.children)} children"
             )
     for i in range(len(split.children)):
         if i not in named:

@@ -100,7 +100,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Obj:
     found: Obj = {}
     for key, value in pairs:
         if key in found:
-            raise RulesError(f"rules: the key {shown(key)} stands twice in one object")
+            raise RulesError(f"rules: duplicate key {shown(key)}")
         found[key] = value
     return found
 
@@ -146,7 +146,9 @@ def read_target(item: object, task: str) -> Target:
     """Return the target that plain JSON values say."""
     obj = _object(item, "target", {"name", "type"}, {"classes", "unit", "description"})
     if (task == "classification") != ("classes" in obj):
-        raise RulesError(f"target.classes: {'not' if 'classes' in obj else 'asked'} for a {task}")
+        raise RulesError(
+            f"target.classes: {'not' if 'classes' in obj else 'expected'} for a {task}"
+        )
     classes = _list(obj.get("classes", []), "target.classes")
     if "classes" in obj and not classes:
         raise RulesError("target.classes: expected at least one")
@@ -165,7 +167,7 @@ def read_feature(item: object, path: str) -> Feature:
     obj = _object(item, path, {"name", "type"}, optional)
     kind = _choice(FeatureType, obj["type"], f"{path}.type")
     if (kind == FeatureType.CATEGORY) != ("categories" in obj):
-        asked = "asked for a category feature" if kind == "category" else f"not for type {kind}"
+        asked = "expected for a category feature" if kind == "category" else f"not for type {kind}"
         raise RulesError(f"{path}.categories: {asked}")
     return Feature(
         name=check_text(obj["name"], f"{path}.name"),
@@ -258,7 +260,7 @@ def _object(
         if key not in known:
             raise RulesError(f"{path}: unknown key {shown(key)}{nearest(key, known)}")
     for key in sorted(required - item.keys()):
-        raise RulesError(f"{path}: the key {shown(key)} is lacking")
+        raise RulesError(f"{path}: missing key {shown(key)}")
     return item
 
 

@@ -64,7 +64,7 @@ class Schema:
         names = [item["name"] for item in listed]
         for name in names:
             if names.count(name) > 1:
-                raise OptionError(f"{source}: features: {shown(name)} stands twice")
+                raise OptionError(f"{source}: features: duplicate feature {shown(name)}")
         target = found.get("target")
         if target is not None and not isinstance(target, dict):
             raise OptionError(f"{source}: target: expected an object")
@@ -93,15 +93,17 @@ def _is_index(table: Table, name: str) -> bool:
     index = is_row_number(table, name)
     if index:
         warn(
-            f"{table.source}: column {shown(name)} numbers the rows, and is left out; name it,"
-            " or declare it in `schema`, to learn from it"
+            f"{table.source}: column {shown(name)} only numbers the rows and is left out; to learn"
+            " from it, name it or declare it in `schema`"
         )
     return index
 
 
 def _feature(table: Table, name: str, declared: Mapping[str, Any]) -> Feature:
     if not name:
-        raise DataError(f"{table.source}: a column has no name; name it, or `exclude` ''")
+        raise DataError(
+            f"{table.source}: a column has no name; name it, or leave it out (`exclude` '')"
+        )
     entry = {"name": name, **declared}
     if "type" not in entry:
         named = "categories" in entry or _has_levels(table.column(name))

@@ -195,7 +195,7 @@ class Table:
             return None
         if listed := gap_counts(cells):
             warn(
-                f"{self.source}: column {shown(feature.name)}: cells taken for missing:"
+                f"{self.source}: column {shown(feature.name)}: cells read as missing:"
                 f" {', '.join(listed)}"
             )
         return _quick_text(feature, cells, gaps | {""}, self.decimal)
@@ -361,11 +361,11 @@ def _column_keys(data: Any) -> list[Any]:
         return [*data]
     got = f"data: got {type(data).__name__}"
     if hasattr(type(data), "toarray"):
-        raise DataError(f"{got}, a sparse matrix; .toarray() makes it one that can be read")
+        raise DataError(f"{got}, a sparse matrix; pass its .toarray()")
     if hasattr(type(data), "columns") and not hasattr(data, "__len__"):
         raise DataError(
-            f"{got}, whose rows aren't in memory; .collect() of polars, .toPandas() of"
-            " Spark and .compute() of Dask give a data frame"
+            f"{got}, whose rows are not in memory; polars' .collect(), Spark's .toPandas()"
+            " and Dask's .compute() give a data frame"
         )
     keys = frame_keys(data)
     if keys is None or not hasattr(data, "__getitem__"):
@@ -383,11 +383,11 @@ def frame_keys(data: Any) -> list[Any] | None:
 
 
 def check_names(names: Sequence[object], source: str) -> None:
-    """Raise `DataError` for a column name that is no text, or that stands twice."""
+    """Raise `DataError` for a column name that is not text, or that another column has."""
     seen = set()
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"{source}: column name {shown(name)} is not text; rename the column")
         if name in seen:
-            raise DataError(f"{source}: column {shown(name)} stands twice")
+            raise DataError(f"{source}: duplicate column {shown(name)}")
         seen.add(name)

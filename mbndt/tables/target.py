@@ -78,7 +78,7 @@ def infer_target(table: Table, name: str, schema: Schema, task: str = "auto") ->
     elif declared.get("type") == TargetType.FLOAT64:
         said = "regression"
     if said and task not in ("auto", said):
-        raise OptionError(f"task: got {shown(task)}, but the schema's target is one of a {said}")
+        raise OptionError(f"task: got {shown(task)}, but the schema declares a target for {said}")
     if task == "auto":
         task = said or _task_of_values(table, name)
     if task == "regression":
@@ -109,7 +109,7 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
     """Return the target of a classification and the rows' classes.
 
     Classes stand in rising order (or as declared), in the column's own type; whole numbers in a
-    float column count as integers. Raises `DataError` for values that are no class label.
+    float column count as integers. Raises `DataError` for values that can't be class labels.
     """
     kind = _declared_kind(schema) or infer_type(table, name)
     if kind.numeric and kind != FeatureType.INTEGER:  # a frame may hold class codes as floats
@@ -134,8 +134,8 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
     if len(target.classes) > MAX_CLASSES:
         raise DataError(
             f"{table.source}: column {shown(name)} has {len(target.classes)} classes,"
-            f" expected at most {MAX_CLASSES}; a number or a name of each row is no"
-            " class"
+            f" expected at most {MAX_CLASSES}; row numbers and names are not"
+            " classes"
         )
     place = {label: i for i, label in enumerate(target.classes)}
     found = np.array([place.get(label, -1) for label in classes], np.int64)[codes]

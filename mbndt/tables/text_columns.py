@@ -3,7 +3,7 @@
 Whole numbers are integers, other numbers float64, `true`/`false` booleans, all else categories;
 digits with leading zeros are codes, so categories too. Marks of a gap don't count. A column of
 numbers with a few other texts is an error that names the first of them, as it is more often a
-stray `n/a` than a category; where more of them are no numbers, it is a category with a warning.
+stray `n/a` than a category; where more of them are not numeric, it is a category with a warning.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ DATE = re.compile(
 INDEX = re.compile(r"Unnamed: [0-9]+(\.[0-9]+)?")
 # What programs write for NULL and people hardly for anything else.
 NULLS = ("\\N", "<NA>", "(null)", "<null>", "NULL", "#N/A")
-WAYS = "leave it out by `exclude`, or declare its type in `schema`"
+MARK = "`missing` TEXT"
+WAYS = "leave it out (`exclude`), or declare its type (`schema`)"
 
 
 def text_type(table: Table, name: str, *, flags: bool = False) -> FeatureType:
@@ -73,10 +74,8 @@ def text_type(table: Table, name: str, *, flags: bool = False) -> FeatureType:
         return FeatureType.CATEGORY
     row, text = _first(table, name, strays)
     error = DataError(
-        f"got {shown(text)}, expected a number as in {numbers}"
-        " other rows; leave the cell empty if the value is missing, or declare"
-        " the column's type in `schema`; `missing` MARK names texts that stand"
-        " for a missing value"
+        f"got {shown(text)}, expected a number as in {numbers} other rows; if the value is missing,"
+        f" leave the cell empty or name the mark ({MARK}); else declare the type (`schema`)"
     )
     raise table.misfit(name, row, error)
 
@@ -117,7 +116,7 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     """Warn of a CSV's column whose inferred type is perhaps not what was meant."""
     where = f"{table.source}: column {shown(name)}"
     if kind == FeatureType.BOOLEAN and {c.strip() for c in set(table.column(name))} >= {"t", "f"}:
-        warn(f"{where}: t and f are read as true and false; `schema` may declare a category")
+        warn(f"{where}: t and f are read as true and false; `schema` can declare a category")
     if kind != FeatureType.CATEGORY:
         return
     warn_of_nulls(table, name)
@@ -131,31 +130,31 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     if rows and number_rows == rows:
         _, text = _first(table, name, [text for text in numbers if CODE.fullmatch(text)])
         warn(
-            f"{where} is taken for a category of codes, as {codes} of {rows} texts start with 0,"
-            f" first {shown(text)}; `schema` may declare numbers"
+            f"{where} is read as a category of codes, as {codes} of {rows} texts start with 0,"
+            f" first {shown(text)}; `schema` can declare numbers"
         )
     elif number_rows > NUMBERS_DOUBTED * rows:
         row, text = _first(table, name, cells.keys() - numbers)
         warn(
-            f"{where} is taken for a category, as {rows - number_rows} of {rows} texts are no"
-            f" numbers, first {shown(text)} in row {row}; `missing` MARK names texts that stand"
-            " for a missing value, `schema` declares the type"
+            f"{where} is read as a category, as {rows - number_rows} of {rows} texts are not"
+            f" numeric, first {shown(text)} in row {row}; if they mean a missing value, name them"
+            f" ({MARK}); else declare the type (`schema`)"
         )
     elif dates >= DATES_MEANT * rows > 0:
         _, text = _first(table, name, [text for text in cells if DATE.fullmatch(text)])
         warn(
-            f"{where} is taken for a category, though {dates} of {rows} texts are dates or times,"
+            f"{where} is read as a category, though {dates} of {rows} texts are dates or times,"
             f" as {shown(text)}; turn them into numbers (days since …), or {WAYS}"
         )
     elif written >= DATES_MEANT * rows > 0:
         _, text = _first(table, name, [text for text in cells if WRITTEN.fullmatch(text)])
         warn(
-            f"{where} is taken for a category, though {written} of {rows} texts look like"
+            f"{where} is read as a category, though {written} of {rows} texts look like"
             f" numbers, as {shown(text)}; write them as plain numbers, or {WAYS}"
         )
     elif rows >= NAMED_ROWS and len(cells) >= NAMES_MEANT * rows:
         warn(
-            f"{where} is taken for a category, though nearly each row has its own text"
+            f"{where} is read as a category, though nearly every row has its own text"
             f" ({len(cells)} of {rows} differ), as names and identifiers do; {WAYS}"
         )
 
@@ -166,8 +165,8 @@ def warn_of_nulls(table: Table, name: str) -> None:
     for text in NULLS:
         if text in cells:
             warn(
-                f"{table.source}: column {shown(name)}: {cells[text]} cells are the text"
-                f" {shown(text)}; `missing` '{text}' makes them missing"
+                f"{table.source}: column {shown(name)}: {cells[text]} cells hold the text"
+                f" {shown(text)}; `missing` '{text}' reads them as missing"
             )
 
 

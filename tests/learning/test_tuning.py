@@ -110,7 +110,7 @@ def test_a_study_of_something_else_is_refused(tmp_path):
 def test_a_study_that_others_made_is_refused(tmp_path):
     url = f"sqlite:///{tmp_path}/studies.db"
     study = optuna.create_study(storage=url, study_name="y", direction="minimize")
-    with pytest.raises(OptionError, match="^study: 'y' was made for target None, not 'y'"):
+    with pytest.raises(OptionError, match=r"^study: 'y' was made for target None, not 'y'"):
         tuned(storage=url)
     study._storage.remove_session()
 
@@ -170,7 +170,7 @@ def test_the_time_ends_a_trial_between_folds(tmp_path, monkeypatch):
 
 
 def test_too_little_time_is_told():
-    with pytest.raises(OptionError, match="^minutes: got 1e-09, too few for a trial of 2 folds"):
+    with pytest.raises(OptionError, match=r"^minutes: got 1e-09, too few for a trial of 2 folds"):
         tuned(minutes=1e-9)
 
 

@@ -245,7 +245,7 @@ def test_a_mark_is_a_gap_among_numbers_and_booleans_and_is_told(mark, cells, kin
     said = [str(warning.message) for warning in told]
     assert len(said) == (cells[0] == "t") + (mark in TOLD)
     if mark in TOLD:
-        assert f"column 'x': cells taken for missing: 2 of {mark!r}" in said[-1]
+        assert f"column 'x': cells read as missing: 2 of {mark!r}" in said[-1]
     if mark not in TOLD and kind == "integer":
         kind = "float64"
     assert feature.type == kind
@@ -265,7 +265,8 @@ def test_a_mark_is_a_text_in_a_category_unless_it_is_named(mark):
         assert mark in infer_features(table, Schema(), "y")[0].categories
     said = [str(warning.message) for warning in told]
     nulls = [
-        f"data: column 'x': 1 cells are the text {mark!r}; `missing` '{mark}' makes them missing"
+        f"data: column 'x': 1 cells hold the text {mark!r}; `missing` '{mark}' reads them as"
+        " missing"
     ]
     assert said == (nulls if mark in NULLS else [])
     assert not missing_rows(table, "x").any()
@@ -301,8 +302,8 @@ def test_a_named_mark_is_found_however_its_number_is_written():
 @pytest.mark.parametrize(
     "cells, message",
     [
-        (["1"] * 5 + ["see note"] * 3, "3 of 8 texts are no numbers, first 'see note' in row 6"),
-        (["1"] * 2 + ["<5"] * 8, "8 of 10 texts are no numbers, first '<5' in row 3"),
+        (["1"] * 5 + ["see note"] * 3, "3 of 8 texts are not numeric, first 'see note' in row 6"),
+        (["1"] * 2 + ["<5"] * 8, "8 of 10 texts are not numeric, first '<5' in row 3"),
         (["007", "12", "13"], "1 of 3 texts start with 0, first '007'"),
         (["2026-01-01", "2026-01-02", "x"], "2 of 3 texts are dates or times, as '2026-01-01'"),
         (["1/2/2026", "1/3/2026"], "2 of 2 texts are dates"),
@@ -311,12 +312,12 @@ def test_a_named_mark_is_found_however_its_number_is_written():
         (["1,234", "5,678"], "2 of 2 texts look like numbers, as '1,234'"),
         (["12%", "13 %", "x"], "2 of 3 texts look like numbers, as '12%'"),
         (["€5", "<3", "$1,000.50"], "3 of 3 texts look like numbers"),
-        ([f"p{i}" for i in range(40)], "nearly each row has its own text \\(40 of 40 differ\\)"),
+        ([f"p{i}" for i in range(40)], "nearly every row has its own text \\(40 of 40 differ\\)"),
     ],
 )
 def test_a_doubtful_category_is_warned_of(cells, message):
     text = "y,x\n" + "".join(f'1,"{cell}"\n' for cell in cells)
-    with pytest.warns(DataWarning, match=f"column 'x' is taken for a category.*{message}"):
+    with pytest.warns(DataWarning, match=f"column 'x' is read as a category.*{message}"):
         (feature,) = infer_features(parse_csv(text), Schema(), "y")
     assert feature.type == FeatureType.CATEGORY
     declared = Schema.of({"features": [{"name": "x", "type": "category"}]}, "s")
@@ -345,7 +346,7 @@ def test_t_and_f_are_booleans_in_features_and_texts_in_targets():
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "Unnamed: 0.1"])
 def test_a_row_number_is_left_out_and_said(name):
     table = parse_csv(f"{name},x,y\n2,a,1\n0,b,2\n7,a,1\n")
-    with pytest.warns(DataWarning, match=f"column '{name}' numbers the rows, and is left out"):
+    with pytest.warns(DataWarning, match=f"column '{name}' only numbers the rows and is left out"):
         assert [f.name for f in infer_features(table, Schema(), "y")] == ["x"]
     if name:
         declared = Schema.of({"features": [{"name": name}]}, "s")
@@ -678,7 +679,7 @@ def test_a_script_reads_one_column_and_options(tmp_path):
 
     done = run(f"{name}\n100.0625\n\nNA\n".encode())
     assert done.stdout.count(b"\n") == 4
-    assert f"warning: column {name!r}: cells taken for missing: 1 of 'NA'" in done.stderr.decode()
+    assert f"warning: column {name!r}: cells read as missing: 1 of 'NA'" in done.stderr.decode()
     first, second, third = done.stdout.splitlines()[1:]
     assert second == third != first
     words = ("--encoding", "utf-16", "--decimal", ",", "--separator", "|", "--missing", "-")

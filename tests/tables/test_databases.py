@@ -210,16 +210,16 @@ def test_columns_have_the_sources_own_names(orders, tmp_path):
     table = read_table(path)
     assert [(name, *column) for name, column in table.columns.items()] == [("A", 1), ("a", 2)]
     path.write_bytes(path.read_bytes().replace(b"\x01A", b"\x01a"))
-    with pytest.raises(DataError, match="column 'a' stands twice"):
+    with pytest.raises(DataError, match="duplicate column 'a'"):
         read_table(path)
-    with pytest.raises(DataError, match="column 'id' stands twice"):
+    with pytest.raises(DataError, match="duplicate column 'id'"):
         read_table(orders, "SELECT id, amount AS id FROM t")
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
         base.execute("CREATE TABLE t (x INTEGER)")
         base.commit()
     table = read_table(tmp_path / "t.sqlite", 'SELECT x AS "A", x AS "a" FROM t')
     assert list(table.columns) == ["A", "a"]
-    with pytest.raises(DataError, match="column 'x' stands twice"):
+    with pytest.raises(DataError, match="duplicate column 'x'"):
         read_table(tmp_path / "t.sqlite", "SELECT x, x FROM t")
 
 

@@ -187,7 +187,7 @@ def test_unseen_and_empty_categories_differ():
     [
         ("", "empty"),
         ("\n\n", "empty"),
-        ("a,a\n1,2\n", "'a' stands twice"),
+        ("a,a\n1,2\n", "duplicate column 'a'"),
         ("a,b\n1\n", "row 1 has 1 cells, expected 2"),
         ("a,b\n1,2\n1,2,3\n", "row 2 has 3 cells"),
         ('a\n"x\n', "line"),
@@ -314,5 +314,5 @@ def test_unequal_columns_and_strange_data_are_refused():
         Table.of(3)
     with pytest.raises(DataError, match="a column of values"):
         Table.of({"a": [1, 2], "b": 3})
-    with pytest.raises(DataError, match="stands twice"):
+    with pytest.raises(DataError, match="duplicate column"):
         Table.of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
