@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from mbndt.errors import DataError, OptionError
+from mbndt.errors import DataError, OptionError, shown, warn
 from mbndt.tables.containers import foreign
 from mbndt.tables.csv_files import parse_csv
 from mbndt.tables.csv_format import CsvFormat
@@ -48,8 +48,7 @@ def read_table(
             if base is None and query is not None:
                 raise DataError(f"{source}: `query` is for DuckDB and SQLite files")
             if base is None:
-                form = replace(form, missing=(*form.missing, *marks))
-                return _read_csv(head + file.read(), source, form)
+                return _read_csv(head + file.read(), source, form, marks)
             _check_options(base, query, form, source)
             if source != "stdin" and path.is_file():
                 return _read_base(base, path, query)
@@ -108,11 +107,16 @@ def _spooled(base: str, head: bytes, file: BinaryIO, query: str | None, source: 
             raise DataError(str(error).replace(str(path), source)) from None
 
 
-def _read_csv(data: bytes, source: str, form: CsvFormat) -> Table:
+def _read_csv(data: bytes, source: str, form: CsvFormat, marks: tuple[str, ...]) -> Table:
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
         if base := _base(data):
             raise DataError(f"{source}: {base}, compressed by gzip; unpack it first")
     if form.encoding is None and (found := foreign(data[:HEAD], source)):
         raise DataError(f"{source}: {found}")
-    return parse_csv(form.decode(data, source), source, form)
+    text = form.decode(data, source)
+    for mark in form.missing:
+        # A number is found however it is written: -9 in -9.0, and the other way round.
+        if mark.strip().removesuffix(".0").removesuffix(",0") not in text:
+            warn(f"{source}: `missing` {shown(mark)} is in no cell")
+    return parse_csv(text, source, replace(form, missing=(*form.missing, *marks)))

@@ -21,7 +21,7 @@ from mbndt.rules.json import read_feature
 from mbndt.rules.values import is_missing, read_value
 from mbndt.tables.declared import declared_type, is_wide, kind_of
 from mbndt.tables.table import Categories, Table, distinct, floats
-from mbndt.tables.text_columns import is_row_number, text_type, warn_of_type
+from mbndt.tables.text_columns import is_row_number, text_type, warn_of_flags, warn_of_type
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,17 @@ def infer_features(table: Table, schema: Schema, target: str) -> tuple[Feature, 
         table.column(name)
         if name == target:
             raise OptionError(f"schema: features: {shown(name)} is the target")
-    return tuple(
+    features = tuple(
         _feature(table, name, schema.features.get(name, {}))
         for name in table.columns
         if name != target and (name in schema.features or not _is_index(table, name))
     )
+    if table.text:
+        flags = [f.name for f in features if f.type == FeatureType.BOOLEAN]
+        warn_of_flags(
+            table, [name for name in flags if "type" not in schema.features.get(name, {})]
+        )
+    return features
 
 
 def _is_index(table: Table, name: str) -> bool:

@@ -119,7 +119,7 @@ def infer_labels(table: Table, name: str, schema: Schema) -> Labels:
             raise _unfit(table, name, ~fits, CLASS)
         kind = FeatureType.INTEGER
     if table.text and kind == FeatureType.CATEGORY and schema.target is None:
-        warn_of_nulls(table, name)
+        warn_of_nulls(table, name, outcome=True)
     labels, codes = table.distinct(name, kind)
     classes = [cast("Label", label) for label in labels if label is not None]
     if len(classes) < len(labels):

@@ -115,8 +115,6 @@ def _first(table: Table, name: str, texts: Iterable[str]) -> tuple[int, str]:
 def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     """Warn of a CSV's column whose inferred type is perhaps not what was meant."""
     where = f"{table.source}: column {shown(name)}"
-    if kind == FeatureType.BOOLEAN and {c.strip() for c in set(table.column(name))} >= {"t", "f"}:
-        warn(f"{where}: t and f are read as true and false; `schema` can declare a category")
     if kind != FeatureType.CATEGORY:
         return
     warn_of_nulls(table, name)
@@ -125,7 +123,9 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
     codes = sum(n for text, n in cells.items() if CODE.fullmatch(text))
     numbers = {text for text in cells if _is_number(table, text)}
     number_rows = sum(cells[text] for text in numbers)
-    written = sum(n for text, n in cells.items() if WRITTEN.fullmatch(text))
+    # Few of many texts are the ends of named ranges: <100, 100 to 200, 200 to 500, >500.
+    numberlike = {text for text in cells if WRITTEN.fullmatch(text)}
+    written = sum(cells[text] for text in numberlike)
     dates = sum(n for text, n in cells.items() if DATE.fullmatch(text))
     if rows and number_rows == rows:
         _, text = _first(table, name, [text for text in numbers if CODE.fullmatch(text)])
@@ -146,8 +146,8 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
             f"{where} is read as a category, though {dates} of {rows} texts are dates or times,"
             f" as {shown(text)}; turn them into numbers (days since …), or {WAYS}"
         )
-    elif written >= DATES_MEANT * rows > 0:
-        _, text = _first(table, name, [text for text in cells if WRITTEN.fullmatch(text)])
+    elif written >= DATES_MEANT * rows > 0 and len(numberlike) >= DATES_MEANT * len(cells):
+        _, text = _first(table, name, numberlike)
         warn(
             f"{where} is read as a category, though {written} of {rows} texts look like"
             f" numbers, as {shown(text)}; write them as plain numbers, or {WAYS}"
@@ -159,15 +159,35 @@ def warn_of_type(table: Table, name: str, kind: FeatureType) -> None:
         )
 
 
-def warn_of_nulls(table: Table, name: str) -> None:
-    """Warn of texts in a CSV's category that are perhaps missing values."""
+def warn_of_flags(table: Table, names: Iterable[str]) -> None:
+    """Warn of a CSV's boolean columns that hold t and f, all in one."""
+    short = [n for n in names if {cell.strip() for cell in set(table.column(n))} >= {"t", "f"}]
+    if short:
+        listed = ", ".join(map(shown, short[:5])) + (", …" if len(short) > 5 else "")
+        warn(
+            f"{table.source}: t and f are read as true and false in column{'s' * (len(short) > 1)}"
+            f" {listed}; `schema` can declare a category"
+        )
+
+
+def warn_of_nulls(table: Table, name: str, *, outcome: bool = False) -> None:
+    """Warn of texts in a CSV's category that are perhaps missing values, and of escapes; in the
+    column to learn any mark of a gap would be a class.
+    """
     cells = Counter(table.column(name))
-    for text in NULLS:
-        if text in cells:
+    where = f"{table.source}: column {shown(name)}"
+    for text in sorted(filter(is_gap, cells)) if outcome else NULLS:
+        if text in cells and text.strip():
             warn(
-                f"{table.source}: column {shown(name)}: {cells[text]} cells hold the text"
+                f"{where}: {cells[text]} cells hold the text"
                 f" {shown(text)}; `missing` '{text}' reads them as missing"
             )
+    escaped = sum(n for text, n in cells.items() if "\\\\" in text)
+    if escaped:
+        warn(
+            f"{where}: {escaped} cells hold a doubled backslash, as MySQL's INTO OUTFILE writes a"
+            " single one; they are read as they stand (FIELDS ESCAPED BY '' exports them plain)"
+        )
 
 
 def is_row_number(table: Table, name: str) -> bool:

@@ -273,7 +273,7 @@ def test_a_mark_is_a_text_in_a_category_unless_it_is_named(mark):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert mark in infer_target(table, "x", Schema()).target.classes
-    assert len(told) == (mark in NULLS)
+    assert len(told) == 1  # any mark would be a class
     named = parse_csv(text, form=CsvFormat(missing=(mark,)))
     assert infer_features(named, Schema(), "y")[0].categories == ("a", "b")
     assert missing_rows(named, "x").tolist() == [True, False, False]
@@ -332,7 +332,7 @@ def test_a_plain_category_is_not_warned_of(cells):
 
 def test_t_and_f_are_booleans_in_features_and_texts_in_targets():
     table = parse_csv("x,y\nt,t\nf,f\n,t\n")
-    with pytest.warns(DataWarning, match="column 'x': t and f are read as true and false"):
+    with pytest.warns(DataWarning, match="t and f are read as true and false in column .x.;"):
         assert infer_features(table, Schema(), "y")[0].type == FeatureType.BOOLEAN
     assert values(table, "boolean") == [True, False, None]
     assert infer_target(table, "y", Schema()).target.classes == ("f", "t")
@@ -362,7 +362,7 @@ def test_a_row_number_of_a_csv_is_left_out_of_a_frame_too(name, frame):
         table = Table.of(frame({name: cells, "x": ["a", "b", "a"], "y": [1, 2, 1]}))
         return [f.name for f in infer_features(table, Schema(), "y")]
 
-    with pytest.warns(DataWarning, match=f"column '{name}' numbers the rows, and is left out"):
+    with pytest.warns(DataWarning, match=f"column '{name}' only numbers the rows and is left out"):
         assert features([2, 0, 7]) == ["x"]
     if name:
         assert features([2, 2, 7]) == features([2.5, 0.5, 7.5]) == [name, "x"]
@@ -692,3 +692,36 @@ def test_the_reading_part_of_a_script_runs_on_the_oldest_python():
     source = emit(chain(1), "python").text
     assert "zip(*chunk)" in source
     assert [*csv_rows("x\n\n1\n", ",")] == [["x"], [""], ["1"]]
+
+
+def test_a_named_mark_that_no_cell_has_is_told(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n1,a\n-9.0,b\n")
+    with pytest.warns(DataWarning, match=r"data\.csv: `missing` 'MISING' is in no cell"):
+        read_table(path, form=CsvFormat(missing=("MISING", "-9")))
+
+
+def test_marks_of_a_gap_in_the_column_to_learn_would_be_classes_and_are_told():
+    table = parse_csv("x,y\n1,a\n2,NA\n3,b\n4,?\n")
+    with pytest.warns(DataWarning, match="1 cells hold the text") as told:
+        infer_target(table, "y", Schema())
+    assert [str(each.message).split("text ")[1][:4] for each in told] == ["'?';", "'NA'"]
+
+
+def test_mysqls_doubled_backslashes_are_told():
+    table = parse_csv("x,y\na\\\\b,1\nc,2\n")
+    with pytest.warns(DataWarning, match=r"1 cells hold a doubled backslash, as MySQL"):
+        infer_features(table, Schema(), "y")
+
+
+def test_a_few_named_ranges_are_categories_without_a_word():
+    cells = ["<100", "100 to 200", "<100", "200 to 500", ">500", "none"] * 10
+    table = parse_csv("x,y\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert infer_features(table, Schema(), "y")[0].type == FeatureType.CATEGORY
+
+
+def test_columns_of_t_and_f_are_told_of_together():
+    table = parse_csv("a,b,y\nt,f,1\nf,t,2\n")
+    with pytest.warns(DataWarning, match="in columns 'a', 'b'; `schema`") as told:
+        infer_features(table, Schema(), "y")
+    assert len(told) == 1
