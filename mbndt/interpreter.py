@@ -36,8 +36,10 @@ FEW = 16  # thresholds that are faster compared one after the other than searche
 
 @dataclass(frozen=True)
 class Predictions:
-    """Answers for n rows: `leaf` [n] ids, `prediction` [n] labels in the target's own type (a
-    regression: values), `probabilities` [n, C] by class index (a regression: None).
+    """Answers for n rows.
+
+    `leaf` [n] are ids, `prediction` [n] labels in the target's own type (a regression: values),
+    `probabilities` [n, C] by class index (a regression: None).
     """
 
     leaf: Ints

@@ -18,8 +18,9 @@ from mbndt.tables.target import Values
 
 
 def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
-    """Return the rows to learn from and those held out, stratified by class; the only row of a
-    class is learned from. Raises `OptionError` for a fraction out of range.
+    """Return the rows to learn from and those held out, stratified by class.
+
+    The only row of a class is learned from. Raises `OptionError` for a fraction out of range.
     """
     if not 0.0 <= holdout < 1.0:
         raise OptionError(f"holdout: got {holdout}, expected a fraction from 0 to below 1")
@@ -38,8 +39,9 @@ def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Ind
 
 
 def stratified(codes: Ints | None, among: Indices, size: int) -> Ints | None:
-    """Return the classes [m] to stratify a draw of `size` rows of some [m] by, or None where a
-    class or a part is too small for it.
+    """Return the classes [m] to stratify a draw of `size` rows of some [m] by.
+
+    None where a class or a part is too small for it.
     """
     if codes is None:
         return None
@@ -50,9 +52,11 @@ def stratified(codes: Ints | None, among: Indices, size: int) -> Ints | None:
 
 
 def evaluate(rules: Rules, data: TrainingSet) -> dict[str, Any]:
-    """Return the figures of rules on rows: mean path length, leaves, rows that pruning redirected;
-    for classes balanced accuracy with a 95 % interval and accuracy, for numbers R squared, mean
-    absolute and root mean squared error with a 95 % interval.
+    """Return the figures of rules on rows.
+
+    Mean path length, leaves, rows that pruning redirected; for classes balanced accuracy with a 95
+    % interval and accuracy, for numbers R squared, mean absolute and root mean squared error with a
+    95 % interval.
     """
     leaf = route(rules, data.typed, data.n_rows)
     figures: dict[str, Any] = {

@@ -35,8 +35,10 @@ def learned(rules: Rules, training: TrainingSet, settings: Settings) -> dict[str
 
 
 def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
-    """Return facts of the training rows: how many there were by class index, and of each feature in
-    use the share missing and, for numbers, the least and greatest value and the thresholds' gaps.
+    """Return facts of the training rows: their numbers by class, and facts of each feature in use.
+
+    Those are the share missing and, for numbers, the least and greatest value and the thresholds'
+    gaps.
     """
     found: dict[str, Any] = {}
     if training.codes is not None:

@@ -98,8 +98,9 @@ def _shortened(thresholds: list[Threshold], listed: list[float], whole: bool) ->
 
 
 def shortest_between(low: Number | float, high: Number | float) -> float | None:
-    """Return the double strictly between two numbers with the fewest significant digits, nearest
-    the middle among those; None where no double of up to 17 digits lies there.
+    """Return the double strictly between two numbers with the fewest significant digits.
+
+    The nearest to the middle among those; None where no double of up to 17 digits lies there.
 
     >>> shortest_between(2.1, 2.2), shortest_between(-1, 4), shortest_between(1199, 1300)
     (2.15, 0.0, 1200.0)
@@ -115,8 +116,10 @@ def shortest_between(low: Number | float, high: Number | float) -> float | None:
 
 
 def whole_between(low: Number, high: Number) -> int | None:
-    """Return the whole number in (low, high] with the fewest significant digits, nearest the
-    middle: on integers `x < t` sorts apart all that is up to `low` and all from `high`.
+    """Return the whole number in (low, high] with the fewest significant digits.
+
+    The nearest to the middle among those. On integers `x < t` sorts apart all that is up to `low`
+    and all from `high`.
 
     >>> whole_between(8, 12), whole_between(8, 9), whole_between(-3, 5)
     (10, 9, 0)

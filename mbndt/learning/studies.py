@@ -95,8 +95,9 @@ def _claimed(study: Study, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Sampler(optuna.samplers.TPESampler):
-    """TPE seeded by the trial's number: processes that share a study, and a study that goes on,
-    draw what no trial before has drawn.
+    """TPE seeded by the trial's number.
+
+    Processes that share a study, and a study that goes on, draw what no trial before has drawn.
     """
 
     def __init__(self, start: int) -> None:

@@ -37,8 +37,9 @@ NAMES = "it names rows rather than grouping them; leave it out (`exclude`)"
 
 
 def without_row_index(table: Table, target: str, schema: Schema) -> Table:
-    """Return the table without what was the row index of a frame, and tell so; the schema may ask
-    for it.
+    """Return the table without what was the row index of a frame, and tell so.
+
+    The schema may ask for it.
     """
     found = [n for n in table.row_index if n in table and n != target and n not in schema.features]
     for name in found:
@@ -50,8 +51,9 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
 
 
 def warn_of_columns(table: Table, training: TrainingSet) -> None:
-    """Warn of columns of `table`, typed in `training`, that number or name the rows, are texts for
-    want of a better type, or alone tell the target.
+    """Warn of columns that number or name the rows, lack a better type, or alone tell the target.
+
+    `training` has the columns of `table`, typed.
     """
     if training.n_rows < LEAST_ROWS:
         return
@@ -142,9 +144,10 @@ def _sample(training: TrainingSet) -> tuple[Ints, Flags]:
 
 
 def _told(training: TrainingSet, index: Ints, halves: Flags, cells: Ints, ordered: bool) -> str:
-    """Return how well the cells [m] of the rows at `index` tell the outcome of each half from the
-    other half; "" where that is no cause for suspicion. An empty cell among `ordered` ones is as
-    the one before.
+    """Return how well cells tell the outcome of each half from the other half.
+
+    The cells [m] are those of the rows at `index`. "" where that is no cause for suspicion. An
+    empty cell among `ordered` ones is as the one before.
     """
     if isinstance(training.outcome, Values):
         values = training.outcome.values[index]

@@ -37,8 +37,9 @@ GRID = 2.0**-24  # of class weights
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training rows: typed columns of `features`, what they should lead to, and the rows'
-    `weights` [n], all above zero, as counts of rows. `balanced` says that classes weigh equally.
+    """Training rows: typed columns of `features`, outcomes, and weights.
+
+    `weights` [n] are all above zero and count rows. `balanced` says that classes weigh equally.
     """
 
     features: tuple[Feature, ...]
@@ -100,8 +101,9 @@ class TrainingSet:
         return rules.with_leaves(recorded)
 
     def indicators(self) -> Floats:
-        """Return the rows' outcomes as numbers: one column a class [n, C], or the values of a
-        regression at mean 0 and unit spread [n, 1].
+        """Return the rows' outcomes as numbers, [n, K].
+
+        One column a class, or the values of a regression at mean 0 and unit spread.
         """
         if isinstance(self.outcome, Labels):
             return np.eye(len(self.target.classes))[self.outcome.codes]
@@ -121,8 +123,10 @@ class TrainingSet:
         return np.asarray(np.divide(sums.sum(), present * sums, out=np.ones(count), where=sums > 0))
 
     def noise(self, view: Floats) -> float:
-        """Return how noisy the outcomes are in a view of them [n, K]: Gini's impurity, each class
-        weighing the same if balanced, or the mean squared error at unit spread.
+        """Return how noisy the outcomes are in a view of them [n, K].
+
+        Gini's impurity, each class weighing the same if balanced, or the mean squared error at unit
+        spread.
         """
         if isinstance(self.outcome, Values):
             return float(np.average((self.indicators() - view)[:, 0] ** 2, weights=self.weights))
@@ -146,8 +150,9 @@ class TrainingSet:
         return np.asarray(np.bincount(self.codes, self.weights, len(self.target.classes)), float)
 
     def imbalance(self) -> float:
-        """Return how many rows of the data are worth one of balanced data: rows beside Kish's
-        effective rows, as a row of a light class weighs as many of the others.
+        """Return how many rows of the data are worth one of balanced data.
+
+        Rows beside Kish's effective rows, as a row of a light class weighs as many of the others.
         """
         counts = self.class_counts()
         if counts is None:
@@ -161,8 +166,9 @@ class TrainingSet:
         return self.outcome.values
 
     def leaf(self, number: int, index: Indices, goal: Goal | None = None) -> Leaf:
-        """Return the leaf that rows reach: the shares of their weighted classes (as smoothed in
-        `goal`), or their mean.
+        """Return the leaf that rows reach.
+
+        It has the shares of their weighted classes (as smoothed in `goal`), or their mean.
         """
         if isinstance(self.outcome, Values):
             values, weights = self.outcome.values[index], self.weights[index]
@@ -191,8 +197,9 @@ class TrainingSet:
 
 
 def with_target(table: Table, y: Any) -> tuple[Table, str]:
-    """Return the table with targets y [n] as one more column, and that column's name: that of y, or
-    `target`, with `_` added where the table has it already.
+    """Return the table with targets y [n] as one more column, and that column's name.
+
+    That of y, or `target`, with `_` added where the table has it already.
     """
     own = getattr(y, "name", None)
     target = own if isinstance(own, str) and own else "target"
@@ -227,8 +234,9 @@ def row_weights(table: Table, weights: Any) -> Floats | None:
 
 
 def unit_weights(rows: int, weights: Floats | None) -> Floats:
-    """Return weights [n] as counts of rows (see above); a row that weighs next to nothing beside
-    the greatest weighs nothing.
+    """Return weights [n] as counts of rows (see above).
+
+    A row that weighs next to nothing beside the greatest weighs nothing.
     """
     if weights is None:
         return np.ones(rows)

@@ -59,8 +59,10 @@ Folds = list[tuple[Indices, Indices]]
 
 @dataclass(frozen=True)
 class Tuned:
-    """The model of the best settings, and the study that found them: its completed trials, the
-    best one's number, and its score (over the folds: mean less half the standard deviation).
+    """The model of the best settings, and the study that found them.
+
+    Of the study its completed trials, the best one's number, and its score (over the folds: mean
+    less half the standard deviation).
     """
 
     model: Model
@@ -123,8 +125,9 @@ def tune(
 
 
 def _folds(training: TrainingSet, folds: int, seed: int) -> Folds:
-    """Return each fold's training rows and test rows, of every class its share; classes of fewer
-    rows than folds are shared out together.
+    """Return each fold's training rows and test rows, of every class its share.
+
+    Classes of fewer rows than folds are shared out together.
     """
     if not 2 <= folds <= max(2, training.n_rows // 2):
         raise OptionError(

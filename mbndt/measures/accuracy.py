@@ -19,8 +19,9 @@ def balanced_accuracy(expected: Ints, got: Ints) -> float:
 
 
 def balanced_interval(expected: Ints, got: Ints, level: float = 0.95) -> tuple[float, float]:
-    """Return an interval of the balanced accuracy: the classes' Wilson half-widths, combined as
-    independent errors on either side.
+    """Return an interval of the balanced accuracy.
+
+    It has the classes' Wilson half-widths, combined as independent errors on either side.
     """
     classes = np.unique(expected)
     middle = balanced_accuracy(expected, got)
@@ -35,8 +36,9 @@ def balanced_interval(expected: Ints, got: Ints, level: float = 0.95) -> tuple[f
 
 
 def squared_error_figures(expected: Floats, got: Floats, level: float = 0.95) -> dict[str, Any]:
-    """Return the figures of a regression: R squared, mean absolute error, root mean squared error,
-    and the latter's interval by the normal approximation to the mean of the squares.
+    """Return a regression's figures: R squared, mean absolute and root mean squared error.
+
+    The latter has an interval by the normal approximation to the mean of the squares.
     """
     scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
     squares = ((expected - got) / scale) ** 2

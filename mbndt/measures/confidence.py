@@ -22,7 +22,8 @@ def wilson(hits: int, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def rule_of_three(n: int) -> float:
-    """Return the upper 95 % end of a share of which n cases showed none (Hanley and
-    Lippman-Hand 1983).
+    """Return the upper 95 % end of a share of which n cases showed none.
+
+    Hanley and Lippman-Hand 1983.
     """
     return min(1.0, 3 / n)

@@ -83,8 +83,10 @@ def _conditions(rules: Rules, space: Space, reason: Reason) -> int:
 
 
 def answered_share(rules: Rules, table: Table) -> tuple[int, float]:
-    """Return how many of n rows lack a value that the rules use, and the share of them that all
-    leaves agree on which some measured values would lead to (McTavish and others, ICML 2025).
+    """Return how many of n rows lack a value that the rules use, and the share that is answered.
+
+    Of the latter all leaves agree to which some measured values would lead (McTavish and others,
+    ICML 2025).
 
     The share is 1.0 where no row lacks one. Raises `DataError` as prediction does.
     """

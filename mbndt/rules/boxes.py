@@ -106,8 +106,9 @@ def unseen_text(known: Iterable[str]) -> str:
 
 
 def edge(feature: Feature, threshold: Threshold) -> Threshold:
-    """Return the least value of a numeric feature that isn't below a threshold; infinity past all,
-    or below all, integers.
+    """Return the least value of a numeric feature that isn't below a threshold.
+
+    Infinity past all, or below all, integers.
     """
     match feature.type:
         case FeatureType.INTEGER:
@@ -119,8 +120,9 @@ def edge(feature: Feature, threshold: Threshold) -> Threshold:
 
 
 def _ends(feature: Feature, thresholds: Iterable[Threshold]) -> list[Threshold]:
-    """Return the least value of each cell that thresholds cut a numeric feature into, but for the
-    lowest cell its greatest.
+    """Return the least value of each cell that thresholds cut a numeric feature into.
+
+    But for the lowest cell its greatest.
     """
     cuts = sorted({edge(feature, t) for t in thresholds})
     if feature.type == FeatureType.INTEGER:
@@ -156,8 +158,10 @@ def answer(rules: Rules, leaf: Leaf, exact: bool = False) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a leaf's inputs get their answer: `box`, the masks of the features that bind them on the
-    path, and `enough`, those of them that suffice.
+    """Why a leaf's inputs get their answer.
+
+    `box` has the masks of the features that bind them on the path, and `enough` those of them that
+    suffice.
     """
 
     leaf: Leaf

@@ -111,10 +111,10 @@ def plain_number(text: str) -> "float | None":
 
 
 def csv_rows(text: str, separator: str, below: int = 0) -> "Iterator[list[str]]":
-    """Yield the rows of a CSV text, the line of names first; raises `ValueError` for ragged ones,
-    whose cells are not as many as the names, or `below`.
+    """Yield the rows of a CSV text, the line of names first.
 
-    A blank line is no row, except in a table of one column: there it is an empty cell.
+    A blank line is no row, except in a table of one column: there it is an empty cell. Raises
+    `ValueError` for ragged rows, whose cells are not as many as the names, or `below`.
     """
     limit = csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

@@ -73,9 +73,11 @@ class Range:
 def ranges(
     rules: Rules, split: NumericSplit, threshold_of: ThresholdOf = double_cut
 ) -> tuple[Range, ...]:
-    """Return a split's intervals in ascending order, those that no value reaches dropped and
-    neighbours with one child merged. `threshold_of` turns a threshold into the target's own number;
-    infinity is below nothing, or above all values, and ends no range.
+    """Return a split's intervals in ascending order, as a target tests them.
+
+    Those that no value reaches are dropped, and neighbours with one child merged. `threshold_of`
+    turns a threshold into the target's own number; infinity is below nothing, or above all values,
+    and ends no range.
     """
     feature = rules.feature[split.feature]
     found: list[Range] = []

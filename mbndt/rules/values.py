@@ -64,8 +64,9 @@ def float32_step(x: float, *, up: bool) -> float:
 
 
 def label_text(label: object) -> str:
-    """Return a class or a number as text: booleans as true and false, doubles in their shortest
-    form.
+    """Return a class or a number as text.
+
+    Booleans as true and false, doubles in their shortest form.
     """
     return str(label).lower() if isinstance(label, bool) else str(label)
 

@@ -61,8 +61,9 @@ def read_sqlite(path: Path, query: str) -> Table:
 
 
 def _sqlite_types(database: sqlite3.Connection, query: str) -> list[str]:
-    """Return the types that SQLite's tables declare for a query's columns, "" for none, without
-    running the query.
+    """Return the types that SQLite's tables declare for a query's columns, "" for none.
+
+    The query is not run.
     """
     import sqlite3
 
@@ -74,7 +75,8 @@ def _sqlite_types(database: sqlite3.Connection, query: str) -> list[str]:
 
 
 def _sqlite_type(values: list[Any], declared: str) -> str | None:
-    """Return the type of a column; None where the values aren't all of one that is declared, as
+    """Return the type of a column; None where the values aren't all of one that is declared.
+
     SQLite doesn't hold them to it.
     """
     types = set(map(type, values)) - {type(None)}

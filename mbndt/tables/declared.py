@@ -71,8 +71,10 @@ def fits_int64(values: Sequence[int]) -> bool:
 
 
 def array_of(values: Sequence[Any], name: str | None) -> Array:
-    """Return the values of a column of a declared type, [n]: floats as floats with NaN for a gap,
-    whole numbers and booleans without gaps as they are, all else as objects.
+    """Return the values of a column of a declared type, [n].
+
+    Floats as floats with NaN for a gap, whole numbers and booleans without gaps as they are, all
+    else as objects.
     """
     kind = kind_of(name) if name else None
     types = set(map(type, values))

@@ -20,8 +20,9 @@ from mbndt.tables.table import Table, distinct, frame_keys, is_categorical, plai
 
 
 def names_of(data: Any) -> list[str] | None:
-    """Return the names of a frame's columns; None for what has none, as an array, or a frame made
-    of one, whose columns are merely counted.
+    """Return the names of a frame's columns; None for what has none.
+
+    As an array, or a frame made of one, whose columns are merely counted.
     """
     if isinstance(data, Table | Mapping):
         keys = [*(data.columns if isinstance(data, Table) else data)]

@@ -31,8 +31,10 @@ class Categories(np.ndarray[Any, np.dtype[Any]]):
 
 @dataclass(frozen=True)
 class Column:
-    """A typed column of n rows, as `stored` [n]: float64 and float32: doubles; integer: int64;
-    boolean: 0 or 1; category: the index in the feature's categories, `UNSEEN` for any other text.
+    """A typed column of n rows, as `stored` [n].
+
+    float64 and float32: doubles; integer: int64; boolean: 0 or 1; category: the index in the
+    feature's categories, `UNSEEN` for any other text.
 
     `gaps` [n] are the rows where the value is missing and means nothing; None, where it is NaN.
     `single` says that the doubles are yet to be rounded to float32.
@@ -99,8 +101,9 @@ class Table:
 
     @classmethod
     def of(cls, data: object, only: Collection[str] = ()) -> Table:
-        """Take a `Table`, a frame of pandas or polars, an Arrow table, a mapping of columns, or a
-        2-D array.
+        """Take a table, a frame, a mapping of columns, or a 2-D array.
+
+        Frames are those of pandas and polars, and Arrow tables.
 
         The columns of an array are named `x0`, `x1`, … Where all of `only` are there, others may be
         left out. Raises `DataError` for anything else, repeated names, and columns of unequal
@@ -148,8 +151,10 @@ class Table:
             raise DataError(f"{self.source}: no column {shown(name)}{nearest(name, self.columns)}")
 
     def column(self, name: str) -> Sequence[Any] | Array:
-        """Return a column as it came; raises `DataError` that names a lacking one, and one whose
-        declared type no feature can hold.
+        """Return a column as it came.
+
+        Raises `DataError` that names a missing one, and one whose declared type no feature can
+        hold.
         """
         self._check_has(name)
         declared = self.declared.get(name)
@@ -205,8 +210,9 @@ class Table:
         return read_cell(kind, cell, self.decimal) if self.text else read_value(kind, cell)
 
     def distinct(self, name: str, kind: FeatureType) -> tuple[list[Value], Indices]:
-        """Return the values of the column's different cells, in order of appearance, and each
-        row's index among them, [n]; raises `DataError` that names column, row and value.
+        """Return the values of the column's different cells, and each row's index among them, [n].
+
+        In order of appearance. Raises `DataError` that names column, row and value.
         """
         column = self.column(name)
         raw, codes = distinct(column)
@@ -241,8 +247,9 @@ def _column(feature: Feature, values: list[Any]) -> Column:
 
 
 def distinct(column: Sequence[Any] | Array) -> tuple[list[Any], Indices]:
-    """Return a raw column's different values, in order of appearance, and each row's index
-    among them, [n]. Equal values of different types differ.
+    """Return a raw column's different values, and each row's index among them, [n].
+
+    Values stand in order of appearance; equal values of different types differ.
     """
     plain = isinstance(column, np.ndarray) and column.dtype.kind in "fiubOU"
     cells: list[Any] = column.tolist() if plain else list(column)  # type: ignore[union-attr]

@@ -171,8 +171,9 @@ def warn_of_flags(table: Table, names: Iterable[str]) -> None:
 
 
 def warn_of_nulls(table: Table, name: str, *, outcome: bool = False) -> None:
-    """Warn of texts in a CSV's category that are perhaps missing values, and of escapes; in the
-    column to learn any mark of a gap would be a class.
+    """Warn of texts in a CSV's category that are perhaps missing values, and of escapes.
+
+    In the column to learn any mark of a gap would be a class.
     """
     cells = Counter(table.column(name))
     where = f"{table.source}: column {shown(name)}"
@@ -191,8 +192,9 @@ def warn_of_nulls(table: Table, name: str, *, outcome: bool = False) -> None:
 
 
 def is_row_number(table: Table, name: str) -> bool:
-    """Tell whether a column is the row index that pandas or R wrote to a CSV, also where a frame
-    was made of that: unnamed, and whole numbers that all differ.
+    """Tell whether a column is the row index that pandas or R writes.
+
+    It is unnamed, and of whole numbers that all differ; a frame may be made of such a CSV.
     """
     if not (INDEX.fullmatch(name) or (name == "" and next(iter(table.columns)) == "")):
         return False

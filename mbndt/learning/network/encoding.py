@@ -33,8 +33,9 @@ ONE_HOT_LEVELS = 10
 
 @dataclass(frozen=True)
 class RankGauss:
-    """A rising map from numbers to scores through knots: `numbers` [k] and `scores` [k], both
-    strictly rising; beyond the ends it is flat.
+    """A rising map from numbers to scores through knots, flat beyond the ends.
+
+    The knots are `numbers` [k] and `scores` [k], both strictly rising.
     """
 
     numbers: Floats
@@ -118,8 +119,10 @@ class NumberColumn:
 
 @dataclass(frozen=True)
 class SetColumn:
-    """A score of a category or boolean feature: `known` has the number of each category (boolean:
-    false, true), `unseen` and `missing` those of other texts and of missing values.
+    """A score of a category or boolean feature.
+
+    `known` has the number of each category (boolean: false, true), `unseen` and `missing` those of
+    other texts and of missing values.
     """
 
     feature: Feature
@@ -151,8 +154,10 @@ def _looked_up(column: Column, known: Floats, unseen: float, missing: float) -> 
 
 
 def least(low: int, high: int, holds: Callable[[list[int]], Flags]) -> int:
-    """Return the least whole number in low..high for which a rising condition holds, given that
-    it holds for `high`. Asks for some hundred places at a time, as one costs about as much.
+    """Return the least whole number in low..high for which a rising condition holds.
+
+    It is given that it holds for `high`. Asks for some hundred places at a time, as one costs about
+    as much.
     """
     while low < high:
         places = [*range(low, high, max(1, (high - low) // 256)), high]

@@ -43,8 +43,9 @@ class TrainedNetwork:
         )
 
     def branch(self, node: int, score: Floats, alive: Flags) -> Indices:
-        """Return the branch that rows of given scores [n] take at a node, among the branches that
-        are `alive` [B]; ties go to the first.
+        """Return the branch that rows of given scores [n] take at a node, [n].
+
+        Among the branches that are `alive` [B]; ties go to the first.
         """
         away = (self.cuts[node][:, None] - score) / self.tau
         found = -np.logaddexp(0, -self.masks[node])[:, None] + np.zeros(len(score))
@@ -59,8 +60,9 @@ class TrainedNetwork:
         return best
 
     def route(self, scores: Floats, alive: Flags) -> tuple[Floats, Ints]:
-        """Return how often each branch is taken [N, B] and each row's leaf [n], for scores [n, F]
-        and the branches that are `alive` [N, B].
+        """Return how often each branch is taken [N, B] and each row's leaf [n].
+
+        For scores [n, F] and the branches that are `alive` [N, B].
         """
         hits = np.zeros(alive.shape)
         place = np.zeros(len(scores), np.int64)

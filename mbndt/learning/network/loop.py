@@ -39,8 +39,10 @@ Progress = Callable[[str, int, int, float], None]
 
 @dataclass(frozen=True)
 class Trained:
-    """The outcome of training: the winner's network, the history (one record an epoch), and the
-    best state of every restart at the end of the first stage, in order of validation loss.
+    """The outcome of training: the winner's network, the history, and every restart's best state.
+
+    The history has one record an epoch; the states are those at the end of the first stage, in
+    order of validation loss.
     """
 
     network: TrainedNetwork
@@ -138,8 +140,10 @@ class _Run:
     def stage(
         self, params: Parameters, name: str, epochs: int, patience: int, monitor: str
     ) -> tuple[Parameters, Tensor]:
-        """Run epochs until every restart has failed to improve `patience` times in a row; return
-        each restart's best parameters and what was monitored at them [R], more being better.
+        """Run epochs until every restart has failed to improve `patience` times in a row.
+
+        Returns each restart's best parameters and what was monitored at them [R], more being
+        better.
 
         A restart that has stopped leaves the batch.
         """
@@ -267,8 +271,9 @@ class _Adam:
 
 
 class _LeafBudget:
-    """The augmented Lagrangian mu V + rho/2 V^2 with V = relu(log n_eff - log K) (paper), for each
-    restart.
+    """The augmented Lagrangian of the leaf budget, for each restart (paper).
+
+    It is mu V + rho/2 V^2 with V = relu(log n_eff - log K).
     """
 
     RHO, RATE, DECAY = 0.03, 0.003, 0.5
@@ -293,8 +298,9 @@ class _LeafBudget:
         self.violated = bool(self.violation.any())
 
     def penalty(self, params: Parameters, u: Tensor) -> tuple[Soft | None, Tensor | None]:
-        """Return a batch's soft routing and the penalty's derivative by log n_eff [R], while the
-        budget is violated.
+        """Return a batch's soft routing and the penalty's derivative by log n_eff [R].
+
+        None while the budget is kept.
         """
         if not self.violated:
             return None, None

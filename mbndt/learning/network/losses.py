@@ -137,8 +137,10 @@ class CrossEntropy(_Classes):
 
 
 class SquaredError:
-    """Numbers: mean of w (v - y)^2 with y the target less its mean over its standard deviation,
-    both weighted and over the training rows; one output v a leaf.
+    """Numbers: mean of w (v - y)^2, with one output v a leaf.
+
+    y is the target less its mean over its standard deviation, both weighted and over the training
+    rows.
     """
 
     outputs = 1

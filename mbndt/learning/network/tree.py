@@ -105,8 +105,9 @@ def node_values(params: Parameters) -> Tensor:
 
 
 def bounds(params: Parameters, nodes: Tensor, tau: float) -> Tensor:
-    """Return the scores from which on a branch above k wins, k = 0..B-2, [B-1, R, N], ascending
-    in k, given the nodes' thresholds and masks [2B-1, R, N].
+    """Return the scores from which on a branch above k wins, k = 0..B-2, [B-1, R, N].
+
+    They ascend in k, given the nodes' thresholds and masks [2B-1, R, N].
 
     Over a rising score the winner of argmax_b g_b M_b never falls. With x = exp((u - t_i) / tau),
     h_b = exp(-width of bin b / tau) and A = exp((t_(j-1) - t_i) / tau), bin j beats bin i < j where
@@ -147,8 +148,9 @@ class Routing:
 
 
 def selected(params: Parameters, columns: Tensor) -> Tensor:
-    """Return the selected scores u_j(x) [R, N, n] of columns [F, n]: those of the first feature of
-    greatest logit.
+    """Return the selected scores u_j(x) [R, N, n] of columns [F, n].
+
+    Those of the first feature of greatest logit.
     """
     chosen = params["selector"].argmax(-1)
     return columns.index_select(0, chosen.flatten()).view(*chosen.shape, -1)
@@ -208,8 +210,10 @@ class _Bins:
 
 @dataclass(frozen=True)
 class Soft:
-    """The soft routing of all rows through all nodes: the masses m [R, B^d, n] of each level's
-    nodes, leaves last, and n_eff = 1 / sum_l r_l^2 [R] of the leaves' mean masses r.
+    """The soft routing of all rows through all nodes.
+
+    `masses` are m [R, B^d, n] of each level's nodes, leaves last, and `effective` is n_eff = 1 /
+    sum_l r_l^2 [R] of the leaves' mean masses r.
     """
 
     bins: _Bins
@@ -256,8 +260,9 @@ def gradients(
     soft: Soft | None = None,
     d_log: Tensor | None = None,
 ) -> Parameters:
-    """Return dLoss/dparameter, given delta [R, n, K] = dLoss/d(output of the row's leaf), and for a
-    loss that has the number of effective leaves too, d_log [R] = dLoss/d(log n_eff).
+    """Return dLoss/dparameter, given delta [R, n, K] = dLoss/d(output of the row's leaf).
+
+    For a loss that has the number of effective leaves too, `d_log` [R] is dLoss/d(log n_eff).
 
     The gate of a path node has gradient delta . V_b for every branch b, where V_b is the output of
     the leaf that the row would reach by branch b (paper, hard straight-through routing).
@@ -313,8 +318,9 @@ def _paths(shape: Shape, routing: Routing) -> tuple[Tensor, Tensor]:
 
 
 def _through_selector(phi: Tensor, gradient: Tensor) -> Tensor:
-    """Return s*g - s*(sum s*g / sum s) with s = sqrt(entmax(phi)): straight through the one-hot
-    choice, then the Jacobian of entmax.
+    """Return s*g - s*(sum s*g / sum s) with s = sqrt(entmax(phi)).
+
+    Straight through the one-hot choice, then the Jacobian of entmax.
     """
     s = _root_of_entmax(phi)
     weighted = s * gradient

@@ -74,8 +74,10 @@ class NumberAxis:
 
 @dataclass(frozen=True)
 class SetAxis:
-    """The bins of a category or boolean feature: `place` [values] is the bin of each value, in the
-    order of its categories (boolean: false, true); `unseen` that of other texts (booleans: unused).
+    """The bins of a category or boolean feature.
+
+    `place` [values] is the bin of each value, in the order of its categories (boolean: false,
+    true); `unseen` that of other texts (booleans: unused).
     """
 
     feature: Feature

@@ -38,8 +38,9 @@ SKEWED_ROWS = 10  # for each unit of squared skewness
 
 @dataclass(frozen=True)
 class Evidence:
-    """The rows' own outcomes [n, K] (one column a class, or a single one of values), not smoothed,
-    and the forest's view of them, over the axes of a problem.
+    """The rows' own outcomes, and the forest's view of them, over the axes of a problem.
+
+    Outcomes [n, K] are one column a class, or a single one of values, and not smoothed.
     """
 
     problem: Problem
@@ -71,8 +72,10 @@ class Evidence:
 
     @cached_property
     def _numbers(self) -> Floats:
-        """The rows' outcomes, weighted, whose sums the tests need, [n, K]: classes; or weights and
-        normal scores of the values' ranks, as a single far value would outweigh all others.
+        """The rows' outcomes, weighted, whose sums the tests need, [n, K].
+
+        Classes; or weights and normal scores of the values' ranks, as a single far value would
+        outweigh all others.
         """
         weights = self.problem.weights
         if self._classes:
@@ -90,8 +93,9 @@ class Evidence:
         return float(np.min(found * len(found) / np.arange(1, len(found) + 1), initial=1.0))
 
     def _fewest(self, index: Indices) -> float:
-        """Return the rows on each side of a cut: more where values are skewed, as the mean of a few
-        is then far from normal.
+        """Return the fewest rows on each side of a cut.
+
+        More where values are skewed, as the mean of a few is then far from normal.
         """
         if self._classes:
             return float(self.problem.fewest)
@@ -116,7 +120,8 @@ class Evidence:
         return min(1.0, self._best_of_all(p, reach)) if len(p) else 1.0
 
     def _best_of_all(self, p: Floats, reach: float) -> float:
-        """Return the p-value of the best of cuts with p-values [m], neighbours being alike;
+        """Return the p-value of the best of cuts with p-values [m], neighbours being alike.
+
         `reach` is how much larger all rows are than the least side of a cut.
         """
         least = float(p.min())
@@ -128,8 +133,9 @@ class Evidence:
         return np.asarray(sums.sum(0) if self._classes else sums[0])
 
     def _parted(self, part: Floats, total: Floats, fewest: float) -> Floats:
-        """Return the p-values of parting sums [K, m] from the rest of the total [K], where both
-        sides have rows enough.
+        """Return the p-values of parting sums [K, m] from the rest of the total [K].
+
+        Where both sides have rows enough.
         """
         mass = self._mass(part)
         part = part[:, (mass >= fewest) & (self._mass(total) - mass >= fewest)]

@@ -38,8 +38,9 @@ Splitter = Callable[[Problem, Indices], BinSplit | None]
 
 
 def grow(problem: Problem, index: Indices, depth: int, splitter: Splitter) -> Tree:
-    """Return a tree of rows whose nodes are split one after another, each for good; the lowest and
-    the smallest by their impurity, as little follows them.
+    """Return a tree of rows whose nodes are split one after another, each for good.
+
+    The lowest and the smallest are split by their impurity, as little follows them.
     """
     leaf = problem.goal.best(index)
     if depth == 0 or problem.goal.losses(leaf, index).sum() <= problem.penalty:
@@ -64,8 +65,9 @@ def grow_among(
     axes: Indices,
     draw: np.random.Generator,
 ) -> Tree:
-    """Return a tree over some axes; a look ahead sees a random few of them, as its work grows with
-    their square.
+    """Return a tree over some axes.
+
+    A look ahead sees a random few of them, as its work grows with their square.
     """
     if splitter is best_ahead and len(axes) > WIDE:
         axes = np.sort(draw.choice(axes, WIDE, replace=False))
@@ -80,8 +82,9 @@ def _renamed(tree: Tree, axes: Indices) -> Tree:
 
 
 def regrow(problem: Problem, tree: Tree, index: Indices, depth: int, seed: int) -> Tree:
-    """Return the tree with each subtree, from the root down, grown anew and re-split where that
-    makes the objective smaller.
+    """Return the tree with each subtree grown anew where that makes the objective smaller.
+
+    From the root down; what is grown is re-split too.
     """
     if depth < 2 or not isinstance(tree, BinSplit) or len(index) == 0:
         return tree
@@ -161,8 +164,9 @@ def _chunks(problem: Problem, sums: BinSums, ends: Indices, index: Indices) -> I
 
 
 def _pair_sums(moments: Floats, chunk: Indices, chunks: Array, size: int) -> Floats:
-    """Return the sums of moments [n, K] by the chunks of one axis [n] and of each axis [F, n],
-    running over both, [K, F, V+1, V+1].
+    """Return the sums of moments [n, K] by pairs of chunks, running over both, [K, F, V+1, V+1].
+
+    Pairs are of the chunks of one axis [n] and of each axis [F, n].
     """
     axes = len(chunks)
     index = ((np.arange(axes)[:, None] * size + chunk) * size + chunks).ravel()
@@ -174,8 +178,9 @@ def _pair_sums(moments: Floats, chunk: Indices, chunks: Array, size: int) -> Flo
 
 
 def _after_split(problem: Problem, parts: Floats) -> Floats:
-    """Return what each of P parts costs after its best split, given running sums
-    [K, F, P, V+1] over the chunks of each axis, [P].
+    """Return what each of P parts costs after its best split, [P].
+
+    Given running sums [K, F, P, V+1] over the chunks of each axis.
     """
     if isinstance(problem.goal, Classes):
         losses = parts.sum(0) - parts

@@ -20,9 +20,10 @@ CHUNK = 4_000_000  # cells that are summed at a time, for memory's sake
 
 @dataclass(frozen=True)
 class BinSums:
-    """Sums of K numbers over rows, by bin: `prefix` [K, F, W+1] of the bins that rows have on each
-    axis, in order; `missing` [K, F]; `counts` [S] of the rows at `index` [m] in all bins, axis
-    after axis from `starts`.
+    """Sums of K numbers over rows, by bin.
+
+    `prefix` [K, F, W+1] are those of the bins that rows have on each axis, in order; `missing` [K,
+    F]; `counts` [S] of the rows at `index` [m] in all bins, axis after axis from `starts`.
     """
 
     problem: Problem
@@ -57,8 +58,9 @@ class BinSums:
         return self.counts[self.starts[axis] : self.starts[axis + 1]]
 
     def chunks(self, most: int) -> Indices:
-        """Return ends of at most so many chunks of about equally many rows, [F, V+1]: positions in
-        `prefix`, rising, from 0 to its end.
+        """Return the ends of at most so many chunks of about equally many rows, [F, V+1].
+
+        They are positions in `prefix`, rising, from 0 to its end.
         """
         width = self.prefix.shape[2] - 1
         if width <= most:
@@ -76,8 +78,10 @@ class BinSums:
     def table(
         self, axis: int, pieces: list[tuple[int, int, int]], choices: Sequence[Tree] = ()
     ) -> Indices:
-        """Return the choice of each bin of an axis, [size], of pieces (start, end, choice) over the
-        bins that rows have; `choices` are what they lead to, where that is settled.
+        """Return the choice of each bin of an axis, [size].
+
+        Pieces are (start, end, choice) over the bins that rows have; `choices` are what they lead
+        to, where that is settled.
 
         A piece of too few rows joins its larger neighbour. Bins without rows are shared by halves
         between their neighbours; the missing bin goes where most rows go.

@@ -23,8 +23,10 @@ OWN_SHARE = 0.51
 
 
 def forest_view(bins: Array, outcome: Floats, weights: Floats, seed: int) -> Floats | None:
-    """Return the forest's view of outcomes [n, K] (one column a class, or a single one of values),
-    [n, K], for rows with bins [F, n] and weights [n]; None where there are too few rows.
+    """Return the forest's view of outcomes [n, K], [n, K]; None where there are too few rows.
+
+    Outcomes are one column a class, or a single one of values, of rows with bins [F, n] and weights
+    [n].
     """
     if len(outcome) < FEWEST_ROWS or len(bins) == 0:
         return None
@@ -57,8 +59,9 @@ def forest_view(bins: Array, outcome: Floats, weights: Floats, seed: int) -> Flo
 
 
 def blended(outcome: Floats, view: Floats, share: float) -> Floats:
-    """Return outcomes [n, K] of which `share` is the view's; a row's own is never outvoted, so that
-    what can be told apart without error is.
+    """Return outcomes [n, K] of which `share` is the view's.
+
+    A row's own is never outvoted, so that what can be told apart without error is.
     """
     if outcome.shape[1] == 1:
         share = min(share, 0.5)

@@ -36,8 +36,10 @@ Tree: TypeAlias = BinSplit | int | float
 
 @dataclass(frozen=True)
 class Classes:
-    """The goal of a classification: `mass` [n, C] is what each row weighs for each class, so a row
-    costs a leaf all of its mass that is not the leaf's class.
+    """The goal of a classification.
+
+    `mass` [n, C] is what each row weighs for each class, so a row costs a leaf all of its mass that
+    is not the leaf's class.
     """
 
     mass: Floats
@@ -74,8 +76,9 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The goal of a regression: squared errors of `values` [n] (of about unit spread), with
-    `weights` [n].
+    """The goal of a regression: squared errors of `values` [n], with `weights` [n].
+
+    Values have about unit spread.
     """
 
     MOMENTS: ClassVar[int] = 3
@@ -124,8 +127,10 @@ Goal = Classes | Numbers
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be made small: a `goal` over rows with `bins` [F, n] on axes of `sizes` [F], the
-    `penalty` of an interval, the bounds of the tree, and the `fewest` rows of an interval of it.
+    """What is to be made small, over rows in bins.
+
+    A `goal` over rows with `bins` [F, n] on axes of `sizes` [F], the `penalty` of an interval, the
+    bounds of the tree, and the `fewest` rows of an interval of it.
 
     `counts` [n] is how many rows each row counts for (None: one). `own` [n, C] counts it for its
     own class, and a leaf that answers class c needs `least[c]` such; None where any leaf will do.
@@ -168,8 +173,9 @@ class Problem:
         )
 
     def room(self, tree: Tree, count: float, own: Floats | None) -> float:
-        """Return whether rows that count so much, `own` [C] by class, are enough for a tree to
-        stand over them: from 1 on.
+        """Return whether rows that count so much are enough for a tree over them: from 1 on.
+
+        `own` [C] is how much they count by class.
         """
         room = count / self.fewest
         if own is None or isinstance(tree, BinSplit) or not self.least:

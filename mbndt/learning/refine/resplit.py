@@ -165,8 +165,9 @@ def _choice_cuts(
 def _choices_back(
     prefix: Floats, reached: list[Floats], gap: Indices
 ) -> list[tuple[int, int, int]]:
-    """Return the pieces whose costs `reached` [k, W+1] came from on one axis, `prefix` [K, W+1];
-    among equal cuts the one in the widest gap.
+    """Return the pieces whose costs `reached` [k, W+1] came from on one axis.
+
+    `prefix` is [K, W+1]; among equal cuts the one in the widest gap is taken.
     """
     end = len(gap) - 1
     pieces = []

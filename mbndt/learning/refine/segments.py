@@ -25,8 +25,9 @@ def range_sums(prefix: Floats) -> Floats:
 
 
 def least_costs(cost: Floats, most: int, penalty: float) -> list[Floats]:
-    """Return for k = 1..most the least cost of cutting the first j chunks into k segments,
-    [k][F, V+1], given the cost [F, V+1, V+1] of a segment from i to j.
+    """Return the least costs of cutting the first j chunks into k = 1..most segments, [k][F, V+1].
+
+    `cost` [F, V+1, V+1] is that of a segment from i to j.
     """
     backwards = np.tril_indices(cost.shape[1], -1)
     cost[:, backwards[0], backwards[1]] = np.inf
@@ -37,8 +38,9 @@ def least_costs(cost: Floats, most: int, penalty: float) -> list[Floats]:
 
 
 def least_totals(costs: Costs, axes: int, chunks: int, most: int, penalty: float) -> Floats:
-    """Return the least cost of cutting all chunks of each axis into k = 1..most segments,
-    [k, F]; at most `chunks` on an axis.
+    """Return the least costs of cutting all chunks of each axis into k = 1..most segments, [k, F].
+
+    At most `chunks` are on an axis.
     """
     at_once = max(1, CELLS // (chunks + 1) ** 2)
     found = [
