@@ -79,8 +79,9 @@ class TrainingSet:
         return replace(self, typed=typed, outcome=outcome, weights=self.weights[index])
 
     def repeated(self) -> TrainingSet:
-        """Return the rows as often as they weigh, in their order, where that is a whole number of
-        times and `MOST_REPEATED` rows at the most; else as they are.
+        """Return the rows as often as they weigh, in their order.
+
+        Where that is no whole number of times, or above `MOST_REPEATED` rows, they stay as they are.
         """
         times = self.weights.astype(np.int64) if self.count <= MOST_REPEATED else None
         if times is None or np.any(times != self.weights) or np.all(times == 1):
@@ -216,8 +217,9 @@ def with_target(table: Table, y: Any) -> tuple[Table, str]:
 
 
 def row_weights(table: Table, weights: Any) -> Floats | None:
-    """Return the rows' weights [n] as given, one number for all of them, or None; raises
-    `DataError` for wrong ones.
+    """Return the rows' weights [n] as given, one number for all of them, or None.
+
+    Raises `DataError` for wrong ones.
     """
     if weights is None:
         return None
