@@ -210,7 +210,7 @@ def _first_difference(
     rules: Rules, table: Table, expected: Predictions, got: Predictions, at: int
 ) -> dict[str, str]:
     row = next(iter(table.take(np.array([at])).records(rules.used)), {})
-    number = at + 1 if table.numbers is None else int(table.numbers[at])
+    number = at + 1 if table.row_numbers is None else int(table.row_numbers[at])
     cells = ", ".join(f"{shown(name)}: {shown(value)}" for name, value in row.items())
     return {
         "row": f"{table.source}, row {number}: {cells}",

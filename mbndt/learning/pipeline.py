@@ -106,7 +106,7 @@ def _gaps(table: Table, target: str, drop: bool) -> Flags:
     """Return which rows lack a target; raises `DataError` that names them unless they drop."""
     missing = missing_rows(table, target)
     if missing.any() and not drop:
-        row_numbers = table.take(missing).numbers
+        row_numbers = table.take(missing).row_numbers
         assert row_numbers is not None
         more = f" and {len(row_numbers) - 5} more" if len(row_numbers) > 5 else ""
         listed = ", ".join(map(str, row_numbers[:5].tolist()))

@@ -76,7 +76,7 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """Named columns of equal length. `text` says that cells are a CSV's texts, and `decimal` with
-    what mark their numbers are written; `numbers` has the rows' numbers in the source, counted
+    what mark their numbers are written; `row_numbers` has the rows' numbers in the source, counted
     from 1, where they aren't all there (None). `declared` has the types that the source declares
     for columns, `row_index` the columns that came from the row index of a frame. Raises `DataError`
     for columns of another length.
@@ -86,7 +86,7 @@ class Table:
     n_rows: int
     text: bool = False
     source: str = "data"
-    numbers: Indices | None = None
+    row_numbers: Indices | None = None
     declared: Mapping[str, str] = field(default_factory=dict)
     row_index: tuple[str, ...] = ()
     decimal: str = "."
@@ -136,8 +136,8 @@ class Table:
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
         columns: dict[str, Array] = {n: as_array(c)[index] for n, c in self.columns.items()}
-        numbers = index + 1 if self.numbers is None else self.numbers[index]
-        return replace(self, columns=columns, n_rows=len(index), numbers=numbers)
+        numbers = index + 1 if self.row_numbers is None else self.row_numbers[index]
+        return replace(self, columns=columns, n_rows=len(index), row_numbers=numbers)
 
     def without(self, names: Sequence[str]) -> Table:
         """Return the table without the named columns; raises `DataError` for an unknown one."""
@@ -229,7 +229,7 @@ class Table:
 
     def misfit(self, name: str, row: int, error: DataError) -> DataError:
         """Return `error` with its place: source, column, and the row's number in the source."""
-        row = row if self.numbers is None else int(self.numbers[row - 1])
+        row = row if self.row_numbers is None else int(self.row_numbers[row - 1])
         return DataError(f"{self.source}: column {shown(name)}, row {row}: {error}")
 
 
