@@ -31,6 +31,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield f"## mbndt {name}\n"
     yield f"```text\nmbndt {name} {words} [OPTIONS]\n```\n".replace("  ", " ")
     yield f"{_escaped(command.help)}\n"
+    yield f"`{command.epilog}`\n"
     yield "| argument or option | what it is for |\n|---|---|"
     for it in given:
         yield f"| `{it.name.upper()}` | {_cell(it.help)} |"
@@ -44,4 +45,7 @@ def _cell(text: str | None) -> str:
 
 
 def _escaped(text: str | None) -> str:
-    return (text or "").strip().replace("<", "&lt;").replace("[", "\\[")
+    from rich.markup import render
+
+    said = render((text or "").strip()).plain
+    return said.replace("<", "&lt;").replace("[", "\\[")

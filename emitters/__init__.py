@@ -1,4 +1,8 @@
-"""The targets: rules in, artefact out. A new target is one module and one line of `TARGETS`."""
+"""The targets: rules in, artefact out. A new target is one folder and one line of `TARGETS`.
+
+Its module `options` holds the class `<Name>Options` and imports nothing heavy, as the command line
+asks it for its options; `emit` holds the class `<Name>`, both of those options and an `Emitter`.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,51 @@ import keyword
 from dataclasses import fields
 
 from mbndt.emitters.base import Artifact, Emitter
-from mbndt.errors import OptionError, nearest, shown
+from mbndt.errors import OptionError, nearest
+from mbndt.options import Options, choose, name_of
 from mbndt.rules import Rules
 
-__all__ = ["TARGETS", "Artifact", "Emitter", "emit", "emitter", "emitter_class"]
+__all__ = ["TARGETS", "Artifact", "Emitter", "emit", "emitter", "emitter_class", "options_class"]
 
+# The folder of each target, and the name of its class.
 TARGETS = {
-    "python": "mbndt.emitters.python.emit:Python",
-    "sql": "mbndt.emitters.sql.emit:Sql",
-    "c": "mbndt.emitters.c.emit:C",
-    "onnx": "mbndt.emitters.onnx.emit:Onnx",
-    "javascript": "mbndt.emitters.javascript.emit:JavaScript",
-    "protocol": "mbndt.emitters.protocol.emit:Protocol",
+    "python": "Python",
+    "sql": "Sql",
+    "c": "C",
+    "onnx": "Onnx",
+    "javascript": "JavaScript",
+    "protocol": "Protocol",
 }
 
 
 def emitter_class(target: str) -> type[Emitter]:
     """Return the class of a target's emitter; raises `OptionError` for an unknown target."""
-    if target not in TARGETS:
-        raise OptionError(f"--target: got {shown(target)}{nearest(target, TARGETS)}")
-    module, name = TARGETS[target].split(":")
-    found: type[Emitter] = getattr(importlib.import_module(module), name)
-    return found
+    choose("target", target, TARGETS)
+    module = importlib.import_module(f"{__name__}.{target}.emit")
+    kind: type[Emitter] = getattr(module, TARGETS[target])
+    return kind
+
+
+def options_class(target: str) -> type[Options]:
+    """Return the class of a target's options; raises `OptionError` for an unknown target."""
+    choose("target", target, TARGETS)
+    module = importlib.import_module(f"{__name__}.{target}.options")
+    kind: type[Options] = getattr(module, f"{TARGETS[target]}Options")
+    return kind
 
 
 def emitter(target: str, **options: object) -> Emitter:
     """Return a target's emitter set to `options`; raises `OptionError` for one it lacks."""
-    kind = emitter_class(target)
-    known = {entry.name.rstrip("_") for entry in fields(kind)}  # type: ignore[arg-type]
+    known = {name_of(entry) for entry in fields(options_class(target))}
     # In Python `as` is written `as_`.
     chosen = {o[:-1] if keyword.iskeyword(o[:-1]) else o: v for o, v in options.items()}
     for option in chosen:
         if option not in known:
             choices = nearest(option, known) if known else "; it takes no options"
-            raise OptionError(f"--{option}: not an option of target '{target}'{choices}")
-    return kind(**{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in chosen.items()})
+            raise OptionError(f"{option}: not an option of target '{target}'{choices}")
+    return emitter_class(target)(
+        **{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in chosen.items()}
+    )
 
 
 def emit(rules: Rules, target: str, **options: object) -> Artifact:

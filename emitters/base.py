@@ -6,14 +6,14 @@ import keyword
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbndt._version import __version__
-from mbndt.errors import OptionError, nearest, shown
+from mbndt.errors import OptionError
 from mbndt.rules import Rules
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Artifact:
 
 
 class Emitter(ABC):
-    """A target. Subclasses are frozen dataclasses whose fields are the target's options.
+    """A target. A subclass is also that of its options: `class Sql(SqlOptions, Emitter)`.
 
     `variants` lists the option sets that verification runs, each in its own engine.
     """
@@ -83,7 +83,7 @@ class Emitter(ABC):
         """Return lines about what an artefact takes where it runs; raises `OptionError` for a
         target that has none.
         """
-        raise OptionError(f"--report: only for target c, got {self.target}")
+        raise OptionError(f"report: only for target c, got {self.target}")
 
     def unheld(self) -> tuple[int | float, ...]:
         """Return the whole numbers that no integer, and the doubles that no float can be there."""
@@ -94,12 +94,6 @@ class Emitter(ABC):
         from mbndt.interpreter import predict
 
         return predict(rules, table)
-
-
-def choose(option: str, value: str, choices: Iterable[str]) -> None:
-    """Raise `OptionError` that names the nearest choice unless `value` is one of `choices`."""
-    if value not in (known := list(choices)):
-        raise OptionError(f"--{option}: got {shown(value)}{nearest(str(value), known)}")
 
 
 @cache

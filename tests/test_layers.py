@@ -14,6 +14,7 @@ ROOMS = [
     "errors",
     "extras",
     "arrays",
+    "options",
     "files",
     "rules",
     "tables",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.emitters import base
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.c.numbers import FLOAT_END, FLOAT_MAX, MAX_CATEGORIES, NUMBERS, Format
+from mbndt.emitters.c.options import COptions
 from mbndt.emitters.c.plan import Choice, Diagram, End, Fork, Plan, plan
 from mbndt.errors import OptionError, TargetError, shown
 from mbndt.rules import INT64_MIN, Feature, Label, Rules, Threshold
@@ -47,27 +47,19 @@ DEVIATIONS = {
 }
 
 
-@dataclass(frozen=True)
-class C(Emitter):
-    """Emit a header. `number` is the type of numbers; `scale` holds texts `FEATURE=K` for the
-    fixed-point types, where a stored integer i stands for the double nearest to i/K. Identifiers
-    come from `name`, None for that of the rules: two headers in one program need two.
-    """
-
-    number: str = "double"
-    scale: Sequence[str] = ()
-    name: str | None = None
+class C(COptions, Emitter):
+    """Emit a header."""
 
     target = "c"
     variants = ({}, *({"number": name} for name in ("float", "int32", "int16", "int8")))
 
     def __post_init__(self) -> None:
-        base.choose("number", self.number, NUMBERS)
+        super().__post_init__()
         if self.name is not None and not (isinstance(self.name, str) and self.name.strip()):
-            raise OptionError(f"--name: got {shown(self.name)}, expected a name")
+            raise OptionError(f"name: got {shown(self.name)}, expected a name")
         if self.scale and not NUMBERS[self.number].high:
             fixed = [name for name, number in NUMBERS.items() if number.high]
-            raise OptionError(f"--scale: needs --number {', '.join(fixed)}, got {self.number}")
+            raise OptionError(f"scale: needs `number` {', '.join(fixed)}, got {self.number}")
 
     def report(self, artifact: Artifact) -> list[str]:
         """Return lines on what the header costs: comparisons, flash, RAM and stack.

@@ -123,15 +123,15 @@ class Format:
         for text in [self.given] if isinstance(self.given, str) else self.given:
             name, equals, digits = str(text).rpartition("=")
             if not equals:
-                raise OptionError(f"--scale: got {shown(text)}, expected FEATURE=K")
+                raise OptionError(f"scale: got {shown(text)}, expected FEATURE=K")
             if name not in known:
                 choices = nearest(name, known)
-                raise OptionError(f"--scale: {shown(name)} is not a number feature{choices}")
+                raise OptionError(f"scale: {shown(name)} is not a number feature{choices}")
             if name in found:
-                raise OptionError(f"--scale: {shown(name)} stands twice")
+                raise OptionError(f"scale: {shown(name)} stands twice")
             if not re.fullmatch("[0-9]{1,10}", digits) or not 1 <= int(digits) <= MAX_SCALE:
                 raise OptionError(
-                    f"--scale: got {shown(digits)} for {shown(name)}, expected a whole number"
+                    f"scale: got {shown(digits)} for {shown(name)}, expected a whole number"
                     f" from 1 to {MAX_SCALE}"
                 )
             found[name] = int(digits)

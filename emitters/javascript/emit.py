@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
+from mbndt.emitters.javascript.options import JavaScriptOptions
 from mbndt.emitters.nested import Branch, functions
 from mbndt.rules import Label, Rules, Split, TargetType
 from mbndt.rules.cuts import Range, arms, written_cut
@@ -31,8 +31,7 @@ def literal(value: str | bool | int | float) -> str:
     return json.dumps(value).replace("<", "\\u003c")
 
 
-@dataclass(frozen=True)
-class JavaScript(Emitter):
+class JavaScript(JavaScriptOptions, Emitter):
     """Emit a module with `leaf`, `predict`, `predictProba`, `FEATURES` and `CLASSES`."""
 
     target = "javascript"

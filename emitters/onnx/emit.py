@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mbndt.emitters.base import Artifact, Emitter, choose, identifier
+from mbndt.emitters.base import Artifact, Emitter, identifier
 from mbndt.emitters.onnx.graph import MATRIX, Graph, add_trees, value_info
+from mbndt.emitters.onnx.options import OnnxOptions
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
 from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown
 from mbndt.rules import (
@@ -45,16 +46,8 @@ LABEL_TYPES = {
 BATCHES = (1, 3, 60, 1000)
 
 
-@dataclass(frozen=True)
-class Onnx(Emitter):
-    """Emit a model with outputs `label`, `probabilities` and `leaf`; regression: `value`, `leaf`.
-
-    `inputs`: columns or matrix; `number`: double or float; `prefix`: text before output names.
-    """
-
-    inputs: str = "columns"
-    number: str = "double"
-    prefix: str = ""
+class Onnx(OnnxOptions, Emitter):
+    """Emit a model with outputs `label`, `probabilities`, `leaf`; a regression: `value`, `leaf`."""
 
     target = "onnx"
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
@@ -65,10 +58,9 @@ class Onnx(Emitter):
     )
 
     def __post_init__(self) -> None:
-        choose("inputs", self.inputs, ("columns", "matrix"))
-        choose("number", self.number, NUMBERS)
+        super().__post_init__()
         try:
-            check_text(self.prefix, "--prefix", empty=True)
+            check_text(self.prefix, "prefix", empty=True)
         except RulesError as error:
             raise OptionError(str(error)) from None
 
@@ -153,18 +145,18 @@ class Onnx(Emitter):
             name = shown(feature.name)
             if self.inputs == "matrix" and feature.type == FeatureType.CATEGORY:
                 raise TargetError(
-                    f"onnx: {name} is a category, which --inputs matrix can't hold; columns can"
+                    f"onnx: {name} is a category, which `inputs` matrix can't hold; columns can"
                 )
             if self.inputs == "columns" and feature.name in self._outputs(rules):
                 raise TargetError(
-                    f"onnx: {name} is a feature and an output; --prefix TEXT renames the outputs"
+                    f"onnx: {name} is a feature and an output; `prefix` renames the outputs"
                 )
         for leaf in rules.leaves:
             value = leaf.value
             if not isinstance(value, tuple) and math.isinf(self.form.number.nearest(value)):
                 raise TargetError(
                     f"onnx: leaf {leaf.leaf} has the value {value!r}, past the range of"
-                    " --number float; double can hold it"
+                    " `number` float; double can hold it"
                 )
 
     def _dropped(self, rules: Rules) -> Iterator[str]:

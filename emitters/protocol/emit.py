@@ -11,7 +11,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -25,6 +24,7 @@ from mbndt.emitters.protocol.drawing import drawing, ems
 from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol.examples import examples
 from mbndt.emitters.protocol.grammar import Sheet, Step, number_text, quoted, value_text
+from mbndt.emitters.protocol.options import ProtocolOptions
 from mbndt.emitters.protocol.results import FEW_ROWS, answer_text, exact_tables, results
 from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
 from mbndt.emitters.protocol.steps import steps_of, ways
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
-PAPERS = ("a4", "letter")
 # How a page is set that has up to so many lines.
 STEP_LETTERS, RESULT_LETTERS = 60, 200  # in a line, about
 DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
@@ -49,24 +48,11 @@ DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
 _TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
 
 
-@dataclass(frozen=True)
-class Protocol(Emitter):
-    """Emit a sheet of numbered steps, results with what they rest on, and worked examples.
-
-    `format` is `html` (one page with a form, no network), `pdf`, `md` or `txt`; `sheet` is a TOML
-    or JSON file, or a mapping, of what people state; `paper` is that of the PDF, `a4` or `letter`.
-    """
-
-    format: str = "html"
-    sheet: str | Path | Mapping[str, Any] | None = None
-    paper: str = "a4"
+class Protocol(ProtocolOptions, Emitter):
+    """Emit a sheet of numbered steps, results with what they rest on, and worked examples."""
 
     target = "protocol"
     variants = ({"format": "md"}, {"format": "html"})
-
-    def __post_init__(self) -> None:
-        base.choose("format", self.format, FORMATS)
-        base.choose("paper", self.paper, PAPERS)
 
     def emit(self, rules: Rules) -> Artifact:
         """Return the sheet's text, or the bytes of a PDF.

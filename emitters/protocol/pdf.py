@@ -60,7 +60,7 @@ def pdf(settings: Iterable[str]) -> bytes:
 
 
 def _missing(what: str, why: str) -> EngineMissing:
-    return EngineMissing(f"--format pdf needs {what}: {font.INSTALL} ({why})")
+    return EngineMissing(f"`format` pdf needs {what}: {font.INSTALL} ({why})")
 
 
 @contextmanager
@@ -115,8 +115,8 @@ def _refusal(page: str, lost: list[str]) -> str:
     where = f" (as in {shown(html.unescape(place[1]))})" if place else ""
     packages = " ".join(sorted({*map(_package, lost)}))
     return (
-        f"--format pdf: no font here has {font.listed(lost)}{where}; install one that does"
-        f" (Debian: {packages}), or write --format html"
+        f"`format` pdf: no font here has {font.listed(lost)}{where}; install one that does"
+        f" (Debian: {packages}), or write `format` html"
     )
 
 

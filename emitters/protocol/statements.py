@@ -70,7 +70,7 @@ class Statements:
     @classmethod
     def read(cls, path: Path, rules: Rules) -> Statements:
         """Read a TOML or JSON file; raises `OptionError` that names the file and the key."""
-        return cls.of(read_plain(path, "sheet"), rules, f"--sheet: {path}")
+        return cls.of(read_plain(path, "sheet"), rules, f"sheet: {path}")
 
     @classmethod
     def of(cls, found: object, rules: Rules, source: str = "sheet") -> Statements:

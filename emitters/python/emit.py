@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.nested import Branch, functions
+from mbndt.emitters.python.options import PythonOptions
 from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Split, csv_rows
 from mbndt.rules.cuts import Range, arms, ranges
 from mbndt.tables.csv_format import known_marks
@@ -36,8 +36,7 @@ LONGEST_NAME = 40
 READING = "# --- the part that compiled modules hold\n"
 
 
-@dataclass(frozen=True)
-class Python(Emitter):
+class Python(PythonOptions, Emitter):
     """Emit a module with `predict`, `predict_proba`, `leaf`, `FEATURES` and `CLASSES`."""
 
     target = "python"

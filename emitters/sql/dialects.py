@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects import DIALECTS
 
 from mbndt.emitters.sql.unfit import MISTYPED, UNFIT
 from mbndt.rules import INT64_MIN, FeatureType
@@ -394,11 +393,6 @@ _DIALECTS = {
     "trino": Dialect(nan="IS_NAN(x)"),
     "tsql": _LIKE_TSQL,
 }
-
-
-def known() -> list[str]:
-    """Return the names of the dialects that can be written; sqlglot only reads DAX and PRQL."""
-    return [*(name.lower() for name in DIALECTS if name not in ("DAX", "PRQL")), "datafusion"]
 
 
 def dialect(name: str) -> Dialect:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 
-from mbndt.emitters.base import Artifact, Emitter, choose, identifier, provenance_line
+from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line
 from mbndt.emitters.sql.case import Writer, column, quoted
-from mbndt.emitters.sql.dialects import Answers, Dialect, dialect, known
+from mbndt.emitters.sql.dialects import Answers, Dialect, dialect
 from mbndt.emitters.sql.engines.base import ENGINES, engine
 from mbndt.emitters.sql.function import FUNCTIONS, create_function
+from mbndt.emitters.sql.options import SqlOptions
 from mbndt.emitters.sql.unfit import UNFIT
 from mbndt.errors import OptionError, TargetError, nearest, shown
+from mbndt.options import choose
 from mbndt.rules import Feature, FeatureType, Rules, TargetType, deep_recursion
 
 if TYPE_CHECKING:
@@ -43,45 +44,23 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True)
-class Sql(Emitter):
-    """Emit SQL of a `dialect`, `as_` an expression or function with one `output`, a select, or a
-    view.
-
-    `table`, `view` and `function` are names, with dots between catalog, schema and table, and
-    quotes around a part that holds dots; `prefix` stands before the output names. None leaves the
-    choice to the form: table `data` (an expression: columns without a table), the view or function
-    named as the rules, output `label` (a regression: `value`). A column is named as its feature,
-    `names` exact, lower or upper (as engines fold what isn't quoted), but where `map` has a text
-    `FEATURE=COLUMN`.
-    """
-
-    dialect: str = "duckdb"
-    as_: str = "select"
-    table: str | None = None
-    view: str | None = None
-    function: str | None = None
-    output: str | None = None
-    prefix: str = ""
-    names: str = "exact"
-    map: Sequence[str] = ()
+class Sql(SqlOptions, Emitter):
+    """Emit SQL: a select, a view, or an expression or function with one output."""
 
     target = "sql"
     variants = tuple({"dialect": name} for name in ENGINES)
 
     def __post_init__(self) -> None:
-        choose("dialect", self.dialect, known())
-        choose("names", self.names, ("exact", "lower", "upper"))
-        choose("as", self.as_, ("expression", "select", "view", "function"))
+        super().__post_init__()
         for option, forms in _FORMS.items():
             if getattr(self, option) not in (None, "") and self.as_ not in forms:
                 listed = " or ".join(forms)
-                raise OptionError(f"--{option}: only for --as {listed}, got --as {self.as_}")
+                raise OptionError(f"{option}: only for `as` {listed}, got {self.as_}")
         if self.as_ == "function" and self.dialect not in FUNCTIONS:
             listed = ", ".join(FUNCTIONS)
-            raise OptionError(f"--as function: only for --dialect {listed}, got {self.dialect}")
+            raise OptionError(f"as: function is only for `dialect` {listed}, got {self.dialect}")
         if not isinstance(self.prefix, str) or not re.fullmatch(f"{TEXT}*", self.prefix):
-            raise OptionError(f"--prefix: got {shown(self.prefix)}, expected text")
+            raise OptionError(f"prefix: got {shown(self.prefix)}, expected text")
         for option in ("table", "view", "function"):
             _table(option, getattr(self, option), "data")
 
@@ -125,7 +104,7 @@ class Sql(Emitter):
             feature, equals, name = text.rpartition("=")
             if not equals or feature not in found or not re.fullmatch(f"{TEXT}+", name):
                 expected = f"FEATURE=COLUMN{nearest(feature, list(found))}"
-                raise OptionError(f"--map: got {shown(text)}, expected {expected}")
+                raise OptionError(f"map: got {shown(text)}, expected {expected}")
             found[feature] = name
         return found
 
@@ -155,9 +134,9 @@ class Sql(Emitter):
 
         name = _table("table", self.table, "data")
         if self.names != "exact" or self.map:
-            raise OptionError("--names, --map: only columns named as their features can be run")
+            raise OptionError("names, map: only columns named as their features can be run")
         if self.as_ != "select" or name.args.get("db"):
-            raise OptionError("--as: only a select over a table without schema can be run")
+            raise OptionError("as: only a select over a table without schema can be run")
         return run(artifact, name, dialect(self.dialect), table)
 
 
@@ -257,7 +236,7 @@ def _table(option: str, text: object, default: str) -> exp.Table:
     text = default if text is None else text
     if not isinstance(text, str) or not re.fullmatch(rf"({NAME})(\.({NAME})){{0,2}}", text):
         raise OptionError(
-            f"--{option}: got {shown(text)}, expected a name, with dots between catalog, schema"
+            f"{option}: got {shown(text)}, expected a name, with dots between catalog, schema"
             ' and table, and "quotes" around a part that holds dots'
         )
     parts = [
@@ -300,7 +279,7 @@ def _check_length(option: str, name: exp.Table, words: Dialect) -> None:
     limit, unit, size = words.longest(name.name, name.db)
     if size > limit:
         raise TargetError(
-            f"sql: --{option}: {shown(name.name)} has {size} {unit}, and {words.name} takes {limit}"
+            f"sql: `{option}`: {shown(name.name)} has {size} {unit}, and {words.name} takes {limit}"
         )
 
 
@@ -312,10 +291,10 @@ def _check_outputs(write: Writer) -> None:
         if fold(output) in columns:
             raise TargetError(
                 f"sql: the column {shown(columns[fold(output)])} and the output {shown(output)}"
-                " clash; --prefix TEXT gives the outputs other names"
+                " clash; `prefix` gives the outputs other names"
             )
     if len({fold(output) for output in write.outputs}) < len(write.outputs):
-        raise TargetError(f"sql: --prefix is so long that {write.words.name} cuts off what follows")
+        raise TargetError(f"sql: `prefix` is so long that {write.words.name} cuts off what follows")
 
 
 def _check_variables(write: Writer, tree: Expr) -> None:

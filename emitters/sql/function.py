@@ -79,7 +79,7 @@ def create_function(
     if form.parameters is not None and len(rules.features) > form.parameters:
         raise TargetError(
             f"sql: a function of {dialect} takes {form.parameters} parameters at most, and the"
-            f" rules have {len(rules.features)} features: see --as expression, select or view"
+            f" rules have {len(rules.features)} features: see `as` expression, select or view"
         )
     parameters = [
         exp.ColumnDef(

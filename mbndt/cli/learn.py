@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from mbndt.cli.fields import BASIC, LEARNING, settings_options, with_options
 from mbndt.cli.options import (
     Data,
     Decimal,
@@ -19,70 +18,78 @@ from mbndt.cli.options import (
     Quiet,
     Separator,
     note,
+    option,
     read,
     write,
 )
 from mbndt.errors import OptionError, nearest, shown
+from mbndt.learning.settings import PRESETS
 
 if TYPE_CHECKING:
     from mbndt.learning.model import Model as LearnedModel
     from mbndt.tables.table import Table
 
-TargetColumn = Annotated[str, typer.Option("--target", help="the column to predict")]
-Weights = Annotated[str | None, typer.Option(help="a column with the rows' weights")]
-ClassWeight = Annotated[str | None, typer.Option(help="balanced or none")]
-Penalty = Annotated[
-    float | None, typer.Option(help="price of an interval, in rows (by the labels' noise)")
+ROWS, SEARCH = "Columns and rows", "Search"
+
+TargetColumn = Annotated[str, option("--target", help="name of the column to predict")]
+Weights = Annotated[
+    str | None, option(help="name of a column of row weights, which is then no feature", panel=ROWS)
 ]
-Compact = Annotated[bool, typer.Option("--compact", help="fewer leaves: three times the price")]
+Compact = Annotated[
+    bool, option("--compact", help="fewer leaves: triples the price of an interval", panel=LEARNING)
+]
 Preset = Annotated[
-    str, typer.Option(help="default; paper (its networks, pruned); fast (fewer starts)")
-]
-Exclude = Annotated[list[str] | None, typer.Option(help="a column to leave out")]
-SchemaFile = Annotated[Path | None, typer.Option("--schema", help="JSON or TOML: what columns are")]
-Task = Annotated[
     str,
-    typer.Option(
-        help="classification, regression or auto: numbers with fractions or over 20 values"
+    option(
+        help="settings to start from: paper is the published method, fast has fewer starts",
+        choices=[*PRESETS],
+        default="default",
     ),
 ]
-Holdout = Annotated[float, typer.Option(help="share of rows kept for the figures")]
-DropMissing = Annotated[
-    bool, typer.Option("--drop-missing-target", help="leave out rows without one")
+Exclude = Annotated[
+    list[str] | None,
+    option(help="column to leave out; can be given several times", metavar="COLUMN", panel=ROWS),
 ]
-Report = Annotated[Path | None, typer.Option(help="write all figures as JSON")]
+SchemaFile = Annotated[
+    Path | None,
+    option("--schema", help="JSON or TOML file that declares what columns are", panel=ROWS),
+]
+Task = Annotated[
+    str,
+    option(
+        help="what is learned; auto takes numbers with fractions, or of more than 20 different"
+        " values, for a regression",
+        choices=("classification", "regression", "auto"),
+        default="auto",
+        panel=ROWS,
+    ),
+]
+Holdout = Annotated[
+    float, option(help="fraction of rows held out to measure accuracy", default=0.2, panel=ROWS)
+]
+DropMissing = Annotated[
+    bool,
+    option("--drop-missing-target", help="leave out rows that lack a target value", panel=ROWS),
+]
+Report = Annotated[Path | None, option(help="file to write all figures to, as JSON")]
+ModelFile = Annotated[
+    Path, option("-o", "--output-file", help="model file to write", default="model.pt")
+]
 
 
+@with_options(settings_options(BASIC))
 def train(
     data: Data,
     target: TargetColumn,
-    output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
-    depth: Annotated[int | None, typer.Option(help="splits on a path, at most (4)")] = None,
-    branching: Annotated[
-        int | None, typer.Option(help="branches of a split, at most (6; paper 3)")
-    ] = None,
-    leaf_budget: Annotated[
-        float | None, typer.Option(help="the network's effective leaves (36)")
-    ] = None,
-    restarts: Annotated[
-        int | None, typer.Option(help="networks to start from (2; paper 5)")
-    ] = None,
-    refine: Annotated[
-        bool | None, typer.Option(help="re-split exactly after pruning (paper: no)")
-    ] = None,
-    penalty: Penalty = None,
+    output: ModelFile = Path("model.pt"),
     compact: Compact = False,
     preset: Preset = "default",
-    seed: int = 0,
     task: Task = "auto",
     weights: Weights = None,
-    class_weight: ClassWeight = None,
-    monitor: Annotated[str | None, typer.Option(help="preset paper stops by score or loss")] = None,
     holdout: Holdout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
     drop_missing_target: DropMissing = False,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     report: Report = None,
     query: Query = None,
     separator: Separator = None,
@@ -90,28 +97,14 @@ def train(
     missing: Missing = None,
     encoding: Encoding = None,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
-    """Learn rules for a column of a table, and write model.pt."""
+    """Learn rules that predict a column of a table from its other columns."""
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
     _check_outputs(data, output, report)
-    chosen = settings.preset(
-        preset,
-        **_given(
-            depth=depth,
-            branching=branching,
-            leaf_budget=leaf_budget,
-            restarts=restarts,
-            seed=seed,
-            refine=refine,
-            penalty=penalty,
-            compact=compact,
-            class_weight=class_weight,
-            monitor=monitor,
-            device=device,
-        ),
-    )
+    chosen = settings.preset(preset, compact=compact, **given)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -133,23 +126,34 @@ def train(
     _deliver(model, output, report, target, missing, quiet)
 
 
+@with_options(settings_options(("seed", "class_weight")))
 def tune(
     data: Data,
     target: TargetColumn,
-    minutes: Annotated[float, typer.Option(help="time for the search")],
-    output: Annotated[Path, typer.Option("-o", "--output-file")] = Path("model.pt"),
-    folds: Annotated[int, typer.Option(help="of the cross validation")] = 5,
-    trials: Annotated[int | None, typer.Option(help="settings to try, at most")] = None,
+    minutes: Annotated[float, option(help="time for the search, in minutes")],
+    output: ModelFile = Path("model.pt"),
+    folds: Annotated[
+        int, option(help="number of folds of the cross-validation", default=5, panel=SEARCH)
+    ] = 5,
+    trials: Annotated[
+        int | None, option(help="most settings to try", default="no limit", panel=SEARCH)
+    ] = None,
     storage: Annotated[
         str | None,
-        typer.Option(help="a file or Optuna URL: a study there goes on, and others may share it"),
+        option(
+            help="file or Optuna URL that keeps the study, so that it can go on later and in"
+            " several processes",
+            default="none",
+            panel=SEARCH,
+        ),
     ] = None,
-    study: Annotated[str | None, typer.Option(help="its name there (the target)")] = None,
+    study: Annotated[
+        str | None,
+        option(help="name of the study in the storage", default="the target", panel=SEARCH),
+    ] = None,
     preset: Preset = "default",
-    seed: int = 0,
     task: Task = "auto",
     weights: Weights = None,
-    class_weight: ClassWeight = None,
     holdout: Holdout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
@@ -161,13 +165,17 @@ def tune(
     missing: Missing = None,
     encoding: Encoding = None,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
-    """Search for the settings that suit a table, and learn with the best; Ctrl-C ends it."""
+    """Search for the settings that suit a table best, and learn rules with them.
+
+    Ctrl-C ends the search early, and learns with the best settings so far.
+    """
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
     _check_outputs(data, output, report)
-    chosen = settings.preset(preset, **_given(seed=seed, class_weight=class_weight))
+    chosen = settings.preset(preset, **given)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -234,10 +242,6 @@ def _deliver(
         print_model(model, output)
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def _learning_table(
     table: Table, data: Path, target: str, exclude: list[str] | None, weights: str | None
 ) -> tuple[Table, Any]:
@@ -245,46 +249,48 @@ def _learning_table(
     from mbndt.tables.target import read_weights
 
     named: dict[str, list[Any]] = {
-        "--target": [target],
-        "--exclude": exclude or [],
-        "--weights": [weights],
+        "target": [target],
+        "exclude": exclude or [],
+        "weights": [weights],
     }
-    for option, names in named.items():
+    for parameter, names in named.items():
         for name in names:
             if name is not None and name not in table:
                 raise OptionError(
-                    f"{option}: {data} has no column {shown(name)}{nearest(name, table.columns)}"
+                    f"{parameter}: {data} has no column {shown(name)}{nearest(name, table.columns)}"
                 )
-            if name == target and option != "--target":
-                raise OptionError(f"{option}: {shown(target)} is the target")
+            if name == target and parameter != "target":
+                raise OptionError(f"{parameter}: {shown(target)} is the target")
     weight = None if weights is None else read_weights(table, weights)
     dropped = {*(exclude or []), *([weights] if weights is not None else [])}
     return table.without([*dropped]), weight
 
 
+@with_options(
+    settings_options(
+        ("depth", "branching", "seed", "class_weight", "penalty"),
+        depth="4, or that of the rules if greater",
+    )
+)
 def refine(
     model: Model,
     data: Data,
     target: TargetColumn,
     output: Output = None,
-    depth: Annotated[
-        int | None, typer.Option(help="splits on a path, at most (4, or the rules' own)")
-    ] = None,
-    branching: Annotated[int | None, typer.Option(help="branches of a split, at most (6)")] = None,
-    penalty: Penalty = None,
     compact: Compact = False,
-    seed: int = 0,
     weights: Weights = None,
-    class_weight: ClassWeight = None,
     query: Query = None,
     separator: Separator = None,
     decimal: Decimal = None,
     missing: Missing = None,
     encoding: Encoding = None,
     quiet: Quiet = False,
+    **given: Any,
 ) -> None:
-    """Re-split rules exactly over a table: their error there plus the price of their intervals can
-    only fall. Writes rules JSON, or a model file for -o FILE.pt.
+    """Improve rules by exact re-splits over a table.
+
+    Their error on it plus the price of their intervals can only fall. Writes rules as JSON, or a
+    model file for -o FILE.pt.
     """
     from mbndt.checkpoint import load, model_bytes
     from mbndt.cli.report import refined_line
@@ -294,17 +300,7 @@ def refine(
     from mbndt.tables.csv_format import with_marks
 
     _check_outputs(data, output)
-    chosen = settings.preset(
-        "default",
-        **_given(
-            depth=depth,
-            branching=branching,
-            penalty=penalty,
-            compact=compact,
-            class_weight=class_weight,
-            seed=seed,
-        ),
-    )
+    chosen = settings.preset("default", compact=compact, **given)
     rules = load(model)
     table = read(data, query, separator, decimal, missing, encoding, rules)
     table, weight = _learning_table(table, data, target, None, weights)

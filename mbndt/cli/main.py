@@ -11,40 +11,26 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from mbndt._version import __version__
 from mbndt.cli.learn import refine, train, tune
-from mbndt.cli.options import (
-    Data,
-    Decimal,
-    Encoding,
-    Missing,
-    Model,
-    Output,
-    Query,
-    Quiet,
-    Separator,
-    note,
-    read,
-    write,
-)
+from mbndt.cli.options import option
+from mbndt.cli.rules import predict, schema, show
 from mbndt.cli.sheet import round_, sheet_template
+from mbndt.cli.targets import compile_, verify
 from mbndt.errors import DataWarning, MbndtError, OptionError
 from mbndt.extras import lacking
-
-if TYPE_CHECKING:
-    from mbndt.rules import Rules
 
 MESSAGE_LIMIT = 2000
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="A compiler for decision rules that people can follow and machines can run.",
 )
 
@@ -135,194 +121,31 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-for command in (train, tune, refine):
-    app.command()(command)
-app.command("round")(round_)
-app.command("sheet-template")(sheet_template)
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print and exit")
+        bool, option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help(), end="")
 
 
-@app.command("compile")
-def compile_(
-    model: Model,
-    target: Annotated[str, typer.Option(help="python, sql, c, onnx, javascript or protocol")],
-    output: Output = None,
-    dialect: Annotated[str | None, typer.Option(help="sql: duckdb, sqlite, postgres, …")] = None,
-    as_: Annotated[
-        str | None, typer.Option("--as", help="sql: select, view, expression, function")
-    ] = None,
-    table: Annotated[str | None, typer.Option(help="sql: the table's name")] = None,
-    view: Annotated[str | None, typer.Option(help="sql: the view's name")] = None,
-    output_column: Annotated[
-        str | None, typer.Option("--output", help="sql expression: label, leaf, probability_K")
-    ] = None,
-    prefix: Annotated[str | None, typer.Option(help="sql, onnx: put before output names")] = None,
-    function: Annotated[str | None, typer.Option(help="sql: the function's name")] = None,
-    number: Annotated[str | None, typer.Option(help="c, onnx: double, float, …")] = None,
-    scale: Annotated[list[str] | None, typer.Option(help="c: FEATURE=K, fixed point")] = None,
-    name: Annotated[
-        str | None, typer.Option(help="c: name identifiers so, not as the rules")
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(help="sql: columns are the features' names exact, lower or upper")
-    ] = None,
-    map_: Annotated[
-        list[str] | None, typer.Option("--map", help="sql: FEATURE=COLUMN, where it is another")
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="c: say flash, stack and comparisons")
-    ] = False,
-    inputs: Annotated[str | None, typer.Option(help="onnx: columns or matrix")] = None,
-    format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="protocol: html, pdf, md or txt")
-    ] = None,
-    sheet: Annotated[
-        Path | None,
-        typer.Option(help="protocol: TOML or JSON of what you state, see sheet-template"),
-    ] = None,
-    paper: Annotated[str | None, typer.Option(help="protocol pdf: a4 or letter")] = None,
-    quiet: Quiet = False,
-) -> None:
-    """Write the rules as an artefact of a target."""
-    from mbndt.checkpoint import load
-    from mbndt.emitters import emitter
-
-    options: dict[str, Any] = {
-        "dialect": dialect,
-        "as": as_,
-        "table": table,
-        "view": view,
-        "output": output_column,
-        "function": function,
-        "prefix": prefix,
-        "number": number,
-        "scale": tuple(scale) if scale else None,
-        "name": name,
-        "names": names,
-        "map": tuple(map_) if map_ else None,
-        "inputs": inputs,
-        "format": format,
-        "sheet": sheet,
-        "paper": paper,
-    }
-    chosen = {name: value for name, value in options.items() if value is not None}
-    tool = emitter(target, **chosen)
-    artifact = tool.emit(load(model))
-    notes = [*artifact.notes, *(tool.report(artifact) if report and not quiet else ())]
-    default = None if isinstance(artifact.content, str) else Path(artifact.name + artifact.suffix)
-    write(artifact.content, output or default)
-    if quiet:
-        return
-    for text in notes:
-        note(text)
-    if default and not output:
-        print(default, file=sys.stderr)
-
-
-@app.command()
-def predict(
-    model: Model,
-    data: Data,
-    output: Output = None,
-    query: Query = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    quiet: Quiet = False,
-) -> None:
-    """Answer the rows of a table, as a CSV."""
-    from mbndt.checkpoint import load
-    from mbndt.cli.report import predictions_csv
-
-    rules = load(model)
-    table = read(data, query, separator, decimal, missing, encoding, rules)
-    write(predictions_csv(rules, rules.predict(table)), output)
-
-
-@app.command()
-def verify(
-    model: Model,
-    data: Annotated[Path | None, typer.Option(help="rows to compare besides our own")] = None,
-    target: Annotated[list[str] | None, typer.Option(help="all, or some targets")] = None,
-    rows: Annotated[int, typer.Option(help="boundary rows, at least")] = 5000,
-    json: Annotated[Path | None, typer.Option(help="write a report")] = None,
-    query: Query = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    quiet: Quiet = False,
-) -> None:
-    """Run each target in its own engine and compare it with the interpreter.
-
-    Exits 1 if one differs or fails, or none could be run.
-    """
-    from mbndt.checkpoint import load
-    from mbndt.cli.report import checks_json, print_checks
-    from mbndt.conformance.verify import verify as run
-    from mbndt.emitters import TARGETS
-    from mbndt.files import check_writable
-
-    chosen = [t for word in target or ["all"] for t in (TARGETS if word == "all" else [word])]
-    if json and str(json) != "-":
-        check_writable(json)
-    rules: Rules = load(model)
-    table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
-    checks = run(rules, table, targets=list(dict.fromkeys(chosen)), rows=rows)
-    if json:
-        write(checks_json(checks, rules), json)
-    if not quiet and str(json) != "-":
-        print_checks(checks)
-    outcomes = {check.outcome for check in checks}
-    if "agrees" not in outcomes or outcomes & {"differs", "failed"}:
-        raise typer.Exit(1)
-
-
-@app.command()
-def schema(output: Output = None) -> None:
-    """Print the JSON Schema of the rules format."""
-    from mbndt.rules.json import schema as rules_schema
-
-    write(rules_schema(), output)
-
-
-@app.command()
-def show(
-    model: Model,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="how much explanations ask, and what is redundant")
-    ] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="for --metrics: rows, of which some lack values")
-    ] = None,
-    query: Query = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    missing: Missing = None,
-    encoding: Encoding = None,
-    quiet: Quiet = False,
-) -> None:
-    """Print the rules as an outline, with their measures."""
-    from mbndt.checkpoint import load
-    from mbndt.cli.report import metric_lines, print_rules
-
-    if data and not metrics:
-        raise OptionError("--data: only with --metrics")
-    rules = load(model)
-    table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
-    lines = metric_lines(rules, table) if metrics else []
-    if not quiet:
-        print_rules(rules)
-        print("\n".join(lines), end="\n" * bool(lines))
+LEARN, USE, SHEET = "Learn rules", "Use rules", "Prepare a decision sheet"
+for name, command, panel, example in (
+    ("train", train, LEARN, "train visits.csv --target outcome --exclude id -o model.pt"),
+    ("tune", tune, LEARN, "tune visits.csv --target outcome --minutes 30"),
+    ("refine", refine, LEARN, "refine rules.json new.csv --target outcome -o refined.json"),
+    ("compile", compile_, USE, "compile model.pt --target sql --dialect postgres --as view"),
+    ("predict", predict, USE, "predict model.pt new.csv -o answers.csv"),
+    ("verify", verify, USE, "verify model.pt --data new.csv --target sql --target c"),
+    ("show", show, USE, "show model.pt --metrics"),
+    ("schema", schema, USE, "schema -o rules.schema.json"),
+    ("sheet-template", sheet_template, SHEET, "sheet-template model.pt -o sheet.toml"),
+    ("round", round_, SHEET, "round model.pt --sheet sheet.toml --data visits.csv -o round.pt"),
+):
+    app.command(name, rich_help_panel=panel, epilog=f"Example: mbndt {example}")(command)
 
 
 if __name__ == "__main__":

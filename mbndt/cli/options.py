@@ -1,10 +1,11 @@
-"""What the commands of the command line share: options, and the ways out."""
+"""What the commands of the command line share: options, and the ways in and out."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,24 +13,69 @@ if TYPE_CHECKING:
     from mbndt.rules import Rules
     from mbndt.tables.table import Table
 
-Model = Annotated[Path, typer.Argument(help="model.pt, or a rules JSON file")]
+
+def option(
+    *names: str,
+    help: str,  # noqa: A002
+    choices: Sequence[str] = (),
+    default: object = None,
+    panel: str | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option whose help lists its choices and its default, each in the one form."""
+    said = with_choices(help, choices)
+    if default is not None:
+        said += rf" [dim]\[default: {default}][/dim]"
+    return typer.Option(*names, help=said, show_default=False, rich_help_panel=panel, **more)
+
+
+def with_choices(text: str, choices: Sequence[str]) -> str:
+    """Return an option's help with all that it may be."""
+    return f"{text}; one of {', '.join(choices)}" if choices else text
+
+
+READING = "Reading the table"
+
+Model = Annotated[Path, typer.Argument(help="model file (model.pt), or rules as JSON")]
 Data = Annotated[
-    Path, typer.Argument(help="CSV (also .gz), Parquet, DuckDB or SQLite file; - is stdin")
-]
-Query = Annotated[str | None, typer.Option(help="what to read from a DuckDB or SQLite file")]
-Separator = Annotated[
-    str | None, typer.Option(help="CSV: between cells (comma, ;, tab or | are told apart)")
-]
-Decimal = Annotated[str | None, typer.Option(help="CSV: the decimal mark, . or ,")]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="CSV: a text that means a missing value, besides NA, ?, …, and is kept with the rules"
+    Path,
+    typer.Argument(
+        help="CSV file (also .gz), Parquet, DuckDB or SQLite file; - for CSV from standard input"
     ),
 ]
-Encoding = Annotated[str | None, typer.Option(help="CSV: cp1252, utf-16, … (utf-8)")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="print errors and warnings only")]
-Output = Annotated[Path | None, typer.Option("-o", "--output-file", help="- is stdout")]
+Query = Annotated[
+    str | None,
+    option(help="DuckDB, SQLite: the SELECT that gives the table", panel=READING),
+]
+Separator = Annotated[
+    str | None,
+    option(
+        help="CSV: character between cells, or the word tab",
+        default="found: comma, semicolon, tab or |",
+        panel=READING,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    option(help="CSV: decimal mark, a point or a comma", default="found", panel=READING),
+]
+Missing = Annotated[
+    list[str] | None,
+    option(
+        help="CSV: text that stands for a missing value, besides NA, ?, … in columns of numbers;"
+        " the rules keep it; can be given several times",
+        metavar="TEXT",
+        panel=READING,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    option(help="CSV: encoding, such as cp1252 or utf-16", default="utf-8", panel=READING),
+]
+Quiet = Annotated[bool, option("--quiet", help="print only errors and warnings")]
+Output = Annotated[
+    Path | None, option("-o", "--output-file", help="file to write", default="standard output")
+]
 
 
 def read(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mbndt.cli.options import (
     Decimal,
     Encoding,
@@ -17,6 +15,7 @@ from mbndt.cli.options import (
     Quiet,
     Separator,
     note,
+    option,
     read,
     write,
 )
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def sheet_template(model: Model, output: Output = None) -> None:
-    """Write the TOML file to fill in for a decision sheet."""
+    """Write a TOML file in which to state what a decision sheet says about the rules."""
     from mbndt.checkpoint import load
     from mbndt.emitters.protocol.statements import template
 
@@ -38,13 +37,19 @@ def round_(
     model: Model,
     output: Output = None,
     sheet: Annotated[
-        Path | None, typer.Option(help="TOML or JSON of the sheet, with decimals")
+        Path | None, option(help="TOML or JSON file of the sheet, which states decimals")
     ] = None,
     decimals: Annotated[
-        list[str] | None, typer.Option(help="FEATURE=D, or D for all numbers that aren't whole")
+        list[str] | None,
+        option(
+            help="decimals of a feature, or of all features that are not whole numbers; can be"
+            " given several times",
+            metavar="FEATURE=D|D",
+        ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="the training table, to count the rows that change leaf")
+        Path | None,
+        option(help="training table, to count the rows that change leaf", metavar="FILE"),
     ] = None,
     query: Query = None,
     separator: Separator = None,
@@ -53,10 +58,10 @@ def round_(
     encoding: Encoding = None,
     quiet: Quiet = False,
 ) -> None:
-    """Round the rules' thresholds to the decimals that people measure with, before any target.
+    """Round the thresholds of rules to the decimals that people measure with.
 
-    Without --data it is refused where a training row might change leaf. Writes what it reads: a
-    model file, or rules JSON.
+    Without --data, rounding is refused if a training row might change its leaf. Writes the kind of
+    file that it reads: a model file, or rules as JSON.
     """
     from mbndt.checkpoint import load, with_rules
     from mbndt.cli.report import rounded_lines
@@ -67,7 +72,7 @@ def round_(
     wanted = {} if sheet is None else Statements.read(sheet, rules).decimals()
     wanted |= _decimals(decimals or [], rules)
     if not wanted:
-        raise OptionError("--sheet, --decimals: no decimals stated; give decimals for a feature")
+        raise OptionError("no decimals are stated; state some by `sheet` or `decimals`")
     table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
     found = round_rules(rules, wanted, table)
     write(with_rules(model, found.rules), output)
@@ -86,14 +91,15 @@ def _decimals(texts: list[str], rules: Rules) -> dict[str, int]:
     for text in texts:
         name, equals, number = text.rpartition("=")
         if not number.lstrip("-").isascii() or not number.lstrip("-").isdigit():
-            raise OptionError(f"--decimals: got {shown(text)}, expected FEATURE=D or D")
+            raise OptionError(f"decimals: got {shown(text)}, expected FEATURE=D or D")
         if abs(int(number)) > MAX_DECIMALS:
-            raise OptionError(f"--decimals: got {number}, expected at most {MAX_DECIMALS}")
+            raise OptionError(f"decimals: got {number}, expected at most {MAX_DECIMALS}")
         if not equals:
             everywhere = int(number)
         elif name not in rules.feature or not rules.feature[name].type.numeric:
             numeric = [feature.name for feature in rules.features if feature.type.numeric]
-            raise OptionError(f"--decimals: {shown(name)} is no number{nearest(name, numeric)}")
+            choices = nearest(name, numeric)
+            raise OptionError(f"decimals: {shown(name)} is not a numeric feature{choices}")
         else:
             found[name] = int(number)
     if everywhere is not None:

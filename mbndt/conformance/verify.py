@@ -93,7 +93,7 @@ def verify(
     Raises `OptionError` for an unknown target, `DataError` for a table that doesn't fit.
     """
     if rows < 1:
-        raise OptionError(f"--rows: got {rows}, expected at least 1")
+        raise OptionError(f"rows: got {rows}, expected at least 1")
     tables = [boundary_rows(rules, rows, seed)]
     if table is not None and table.n_rows:
         leaf_ids(rules, table)  # a table that doesn't fit is the user's error, no target's

@@ -5,40 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.extras import needed
+from mbndt.options import Options, choose, option
 
-# Option, least and greatest value.
-WHOLE = (
-    ("depth", 1, 4),
-    ("branching", 2, 16),
-    ("restarts", 0, 1000),
-    ("seed", 0, 2**31),
-    ("first_epochs", 1, 10**6),
-    ("first_patience", 1, 10**6),
-    ("epochs", 0, 10**6),
-    ("patience", 1, 10**6),
-    ("sample", 2, 2**31),
-    ("greedy", 0, 2),
-)
-NUMBERS = (
-    ("leaf_budget", 1.0, 1e9),
-    ("penalty", 0.0, 1e9),
-    ("thrift", 0.0, 1e9),
-    ("smoothing", 0.0, 1.0),
-    ("tau", 1e-3, 1e3),
-    ("rate_selector", 1e-9, 1e3),
-    ("rate_threshold", 1e-9, 1e3),
-    ("rate_leaf", 1e-9, 1e3),
-    ("rate_mask", 1e-9, 1e3),
-)
-WORDS = (
-    ("device", ("cpu", "cuda")),
-    ("monitor", ("score", "loss")),
-    ("class_weight", ("balanced", "none")),
-)
 # Chosen by inner validation on the training parts of the paper's sets, but for PENALTY_SHARE, which
 # bounds the leaves of larger tables, and FEWEST, for leaves that a reader can trust.
 LEAST_PENALTY = 0.25
@@ -52,84 +22,96 @@ ROWS_OF_ONE = 30
 FEWEST = 3
 # As many rows of a class suffer one of them alone to be a leaf's.
 ROWS_OF_CLASS = 5
-# None stands for a rule of their own.
-OPTIONAL = ("sample", "penalty")
+RATES = (1e-9, 1e3)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of learning; the defaults are the paper's recommended preset.
+class Settings(Options):
+    """The settings of learning; the defaults are the paper's recommended preset."""
 
-    Of the network: `tau`, the temperature of the soft bins on the score scale; the four rates are
-    Adam's; `leaf_budget`, the target K of effective leaves; `monitor`, what the second stage stops
-    by and keeps the best of, "score" (balanced accuracy, for numbers the squared error) or "loss";
-    `sample`, the rows that networks train on at most, all where None; without `epochs` there is no
-    second stage.
-
-    Of refining: `refine`, whether it is done; `penalty`, the price of an interval in rows of mean
-    weight (None: by the labels' noise, or the number of rows); `thrift`, a factor on it;
-    `smoothing`, the forest's share in the labels; `greedy`, the starts besides the network's
-    `restarts`; `regrow`, whether the best tree's subtrees are grown anew on larger tables.
-    """
-
-    depth: int = 4
-    branching: int = 3
-    leaf_budget: float = 36.0
-    restarts: int = 5
-    seed: int = 0
-    device: str = "cpu"
-    class_weight: str = "balanced"
-    tau: float = 0.30716
-    rate_selector: float = 0.010145
-    rate_threshold: float = 0.009401
-    rate_leaf: float = 0.020192
-    rate_mask: float = 0.011648
-    first_epochs: int = 40
-    first_patience: int = 8
-    epochs: int = 500
-    patience: int = 25
-    monitor: str = "score"
-    sample: int | None = None
-    refine: bool = False
-    penalty: float | None = None
-    thrift: float = 1.0
-    smoothing: float = 0.0
-    greedy: int = 0
-    regrow: bool = False
+    depth: int = option(4, "most splits on a path", bounds=(1, 4))
+    branching: int = option(3, "most branches of a split", bounds=(2, 16))
+    leaf_budget: float = option(
+        36.0, "number of effective leaves that the network aims at", bounds=(1.0, 1e9)
+    )
+    restarts: int = option(5, "number of networks to start from", bounds=(0, 1000))
+    seed: int = option(0, "what random numbers are drawn by", bounds=(0, 2**31))
+    device: str = option("cpu", "where networks are trained", choices=("cpu", "cuda"))
+    class_weight: str = option(
+        "balanced",
+        "whether classes weigh equally, or as their rows do",
+        choices=("balanced", "none"),
+    )
+    tau: float = option(
+        0.30716,
+        "temperature of the soft bins on the score scale",
+        bounds=(1e-3, 1e3),
+        basic=False,
+    )
+    rate_selector: float = option(
+        0.010145, "Adam's rate for the selectors", bounds=RATES, basic=False
+    )
+    rate_threshold: float = option(
+        0.009401, "Adam's rate for the thresholds", bounds=RATES, basic=False
+    )
+    rate_leaf: float = option(0.020192, "Adam's rate for the leaves", bounds=RATES, basic=False)
+    rate_mask: float = option(0.011648, "Adam's rate for the masks", bounds=RATES, basic=False)
+    first_epochs: int = option(40, "most epochs of the first stage", bounds=(1, 10**6), basic=False)
+    first_patience: int = option(
+        8, "epochs without gain that end the first stage", bounds=(1, 10**6), basic=False
+    )
+    epochs: int = option(
+        500, "most epochs of the second stage; 0 leaves it out", bounds=(0, 10**6), basic=False
+    )
+    patience: int = option(
+        25, "epochs without gain that end the second stage", bounds=(1, 10**6), basic=False
+    )
+    monitor: str = option(
+        "score",
+        "what the second stage stops by and keeps the best of: balanced accuracy (for numbers, the"
+        " squared error), or the loss; only preset paper has that stage",
+        choices=("score", "loss"),
+    )
+    sample: int | None = option(
+        None,
+        "most rows that networks train on",
+        bounds=(2, 2**31),
+        otherwise="all",
+        basic=False,
+    )
+    refine: bool = option(False, "whether the rules are re-split exactly after pruning")
+    penalty: float | None = option(
+        None,
+        "price of an interval, in rows of mean weight",
+        bounds=(0.0, 1e9),
+        otherwise="by the noise of the labels, or the number of rows",
+    )
+    thrift: float = option(1.0, "factor on the penalty", bounds=(0.0, 1e9), basic=False)
+    smoothing: float = option(
+        0.0, "weight of a forest's answers in the labels", bounds=(0.0, 1.0), basic=False
+    )
+    greedy: int = option(
+        0, "number of greedy starts besides the networks", bounds=(0, 2), basic=False
+    )
+    regrow: bool = option(
+        False, "whether subtrees of the best tree are grown anew on larger tables", basic=False
+    )
 
     def __post_init__(self) -> None:
-        for option, low, high in WHOLE:
-            got = getattr(self, option)
-            if got is None and option in OPTIONAL:
-                continue
-            if type(got) is not int or not low <= got <= high:
-                raise _wrong(option, got, f"{low} to {high}")
-        for option, least, most in NUMBERS:
-            got = getattr(self, option)
-            if got is None and option in OPTIONAL:
-                continue
-            if type(got) not in (int, float) or not least <= got <= most:
-                raise _wrong(option, got, f"{least:g} to {most:g}")
-        for option, choices in WORDS:
-            got = getattr(self, option)
-            if got not in choices:
-                raise _wrong(option, got, f"{choices[0]!r} or {choices[1]!r}")
-        for option in ("refine", "regrow"):
-            if type(getattr(self, option)) is not bool:
-                raise _wrong(option, getattr(self, option), "true or false")
+        super().__post_init__()
         if self.device == "cuda":
             with needed():
                 import torch
 
             if not torch.cuda.is_available():
-                raise OptionError("--device: got 'cuda', but torch finds no such device here")
+                raise OptionError("device: got 'cuda', but torch finds no such device here")
         if not self.refine and (self.penalty is not None or self.thrift != 1.0):
             raise OptionError(
-                "--penalty, --compact: are for refining, which --no-refine and preset"
-                " 'paper' leave out"
+                "`penalty` and `compact` act in refining only, which is off here; `refine` turns it"
+                " on in preset 'paper' too"
             )
         if self.restarts == 0 and not (self.refine and self.greedy):
-            raise OptionError("--restarts: got 0, expected 1 or more where nothing else starts")
+            raise OptionError("restarts: got 0, expected 1 or more where nothing else starts")
 
     def smooths(self, rows: float) -> bool:
         """Tell whether the labels of so many training rows are smoothed: one is noise to a few
@@ -160,10 +142,6 @@ class Settings:
         return price * self.thrift
 
 
-def _wrong(option: str, got: object, expected: str) -> OptionError:
-    return OptionError(f"--{option.replace('_', '-')}: got {shown(got)}, expected {expected}")
-
-
 _DEFAULT = Settings(
     branching=6,
     restarts=2,
@@ -188,14 +166,14 @@ def preset(name: str, *, compact: bool = False, **changes: Any) -> Settings:
     """Return a preset's settings with changes, and with more thrift where `compact`; raises
     `OptionError` that names the option.
     """
-    if name not in PRESETS:
-        raise OptionError(f"--preset: got {shown(name)}{nearest(name, PRESETS)}")
+    choose("preset", name, PRESETS)
+    chosen = PRESETS[name]
     known = [field.name for field in fields(Settings)]
-    for option in changes:
-        if option not in known:
-            raise OptionError(f"no option {shown(option)}{nearest(option, known)}")
+    for setting in changes:
+        if setting not in known:
+            raise OptionError(f"no option {shown(setting)}{nearest(setting, known)}")
     # A search may hand numbers of NumPy's, which a model file can't hold.
-    changes = {k: v.item() if isinstance(v, np.generic) else v for k, v in changes.items()}
+    changes = {k: v.item() if hasattr(v, "item") else v for k, v in changes.items()}
     if compact:
         changes["thrift"] = COMPACT * changes.get("thrift", 1.0)
-    return replace(PRESETS[name], **changes)
+    return replace(chosen, **changes)

@@ -214,11 +214,11 @@ def test_a_table_that_train_cant_use(run, tmp_path, content, message):
         (["show", "none.pt"], "none.pt"),
         (["show"], "model"),
         (["show", "MODEL", "--data", "ROWS"], "--data: only with --metrics"),
-        (["round", "MODEL"], "no decimals stated"),
+        (["round", "MODEL"], "no decimals are stated"),
         (["round", "MODEL", "--decimals", "0"], "--data"),
         (["round", "MODEL", "--decimals", "x"], "--decimals: got 'x'"),
         (["round", "MODEL", "--decimals", "lactat=1"], "did you mean 'lactate'"),
-        (["round", "MODEL", "--decimals", "AVPU=1"], "'AVPU' is no number"),
+        (["round", "MODEL", "--decimals", "AVPU=1"], "'AVPU' is not a numeric feature"),
         (["round", "MODEL", "--decimals", "lactate=16"], "at most 15"),
         (["round", "MODEL", "--decimals", "lactate=1", "--data", "BAD"], "row 1: got 'high'"),
         (["round", "MODEL", "--sheet", "none.toml"], "--sheet: none.toml"),
@@ -507,3 +507,20 @@ def test_show_metrics_tells_what_reasons_ask_for_and_what_gaps_leave_answered(ru
     ):
         assert said in out
     assert "explanation size" not in run("show", EXAMPLE)[1]
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_the_program_by_itself_prints_its_help(run, words):
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert all(command in out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_tells_an_example_and_one_form_of_defaults(run, command):
+    code, out, _ = run(command, "-h")
+    said = " ".join(out.replace("│", " ").split())
+    assert code == 0
+    assert f"Example: mbndt {command}" in said
+    assert "(default" not in said
+    assert "\\" not in said

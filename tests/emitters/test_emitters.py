@@ -25,9 +25,9 @@ WHOLE = Feature("n", FeatureType.INTEGER)
 
 
 def test_an_unknown_target_or_option_names_the_nearest(example):
-    with pytest.raises(OptionError, match="--target: got 'pyhton'; did you mean 'python'"):
+    with pytest.raises(OptionError, match="target: got 'pyhton'; did you mean 'python'"):
         emit(example, "pyhton")
-    with pytest.raises(OptionError, match="--dialekt: not an option of target 'sql'"):
+    with pytest.raises(OptionError, match="dialekt: not an option of target 'sql'"):
         emit(example, "sql", dialekt="duckdb")
     with pytest.raises(OptionError, match="takes no options"):
         emitter("python", dialect="duckdb")

@@ -407,7 +407,7 @@ def test_two_models_of_one_name_go_into_one_program_under_names_of_their_own(exa
     ]
     code = "int main(void) { return (sizeof(first_one_input) + sizeof(second_input)) == 0U; }"
     assert build(tmp_path, headers, code) == ""
-    with pytest.raises(OptionError, match="--name"):
+    with pytest.raises(OptionError, match="name"):
         emit(example, "c", name=" ")
 
 
@@ -539,8 +539,8 @@ def test_a_scale_is_chosen_from_the_thresholds_and_stands_in_the_header():
 @pytest.mark.parametrize(
     "options, said",
     [
-        ({"number": "duoble"}, "--number: got 'duoble'; did you mean 'double'"),
-        ({"scale": ["x=2"]}, "--scale: needs --number int32, int16, int8, got double"),
+        ({"number": "duoble"}, "number: got 'duoble'; did you mean 'double'"),
+        ({"scale": ["x=2"]}, "scale: needs `number` int32, int16, int8, got double"),
         ({"number": "int8", "scale": ["x"]}, "expected FEATURE=K"),
         ({"number": "int8", "scale": ["a=b=1", "a=b=2"]}, "'a=b' stands twice"),
         ({"number": "int8", "scale": ["flag=1"]}, "'flag' is not a number feature"),

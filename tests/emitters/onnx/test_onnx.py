@@ -393,7 +393,7 @@ def test_a_name_that_an_output_has_is_refused_until_the_outputs_are_renamed():
     for name in ("label", "probabilities", "leaf"):
         node = NumericSplit(name, (Interval(0.0, 0), Interval(None, 1)), 1, leaves(2))
         rules = with_root(node, Feature(name, FeatureType.FLOAT64))
-        with pytest.raises(TargetError, match=f"'{name}' is a feature and an output; --prefix"):
+        with pytest.raises(TargetError, match=f"'{name}' is a feature and an output; `prefix`"):
             emit(rules, "onnx")
         for options in ({"prefix": "out_"}, MATRIX):
             found = check(rules, "onnx", options, [boundary_rows(rules, 50)])
@@ -433,9 +433,9 @@ def test_a_value_past_float_is_refused():
 
 
 def test_wrong_options_are_named():
-    with pytest.raises(OptionError, match="--inputs: got 'colums'; did you mean 'columns'"):
+    with pytest.raises(OptionError, match="inputs: got 'colums'; did you mean 'columns'"):
         emitter("onnx", inputs="colums")
-    with pytest.raises(OptionError, match="--number"):
+    with pytest.raises(OptionError, match="number"):
         emitter("onnx", number="int8")
-    with pytest.raises(OptionError, match="--prefix"):
+    with pytest.raises(OptionError, match="prefix"):
         emitter("onnx", prefix="\udc80")

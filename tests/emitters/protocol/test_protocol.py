@@ -170,12 +170,12 @@ def test_the_reader_refuses_a_sheet_with_a_gap_an_overlap_or_a_loop(example, bef
 
 @pytest.mark.parametrize("kind", ["docx", "htm", "HTML", ""])
 def test_a_format_that_is_not_there_is_refused_with_the_choices(kind):
-    with pytest.raises(OptionError, match=r"--format: got .*(html|md|txt)"):
+    with pytest.raises(OptionError, match=r"format: got .*(html|md|txt)"):
         emitter("protocol", format=kind)
 
 
 def test_a_paper_that_is_not_there_is_refused_with_the_choices():
-    with pytest.raises(OptionError, match=r"--paper: got 'a5'.*a4"):
+    with pytest.raises(OptionError, match=r"paper: got 'a5'.*a4"):
         emitter("protocol", paper="a5")
 
 

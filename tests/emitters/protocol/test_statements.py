@@ -125,9 +125,9 @@ def test_a_wrong_statement_is_one_line_that_names_its_key(said, message):
 def test_a_file_that_cant_be_read_is_named(tmp_path):
     for name, text in (("s.toml", "title = "), ("s.json", "{"), ("n.json", "[" * 99_999)):
         (tmp_path / name).write_text(text)
-        with pytest.raises(OptionError, match=f"--sheet: .*{name}"):
+        with pytest.raises(OptionError, match=f"sheet: .*{name}"):
             Statements.read(tmp_path / name, mixed_rules())
-    with pytest.raises(OptionError, match=r"--sheet: .*none\.toml: No such file"):
+    with pytest.raises(OptionError, match=r"sheet: .*none\.toml: No such file"):
         Statements.read(tmp_path / "none.toml", mixed_rules())
 
 

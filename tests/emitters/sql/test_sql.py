@@ -25,7 +25,7 @@ from strategies import (
 from mbndt.conformance.verify import boundary_rows, check
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.sql import dialects as sql_dialects
-from mbndt.emitters.sql.dialects import known
+from mbndt.emitters.sql.options import DIALECTS
 from mbndt.errors import DataError, EngineMissing, OptionError, TargetError
 from mbndt.interpreter import predict
 from mbndt.rules import (
@@ -426,7 +426,7 @@ def test_an_unrelated_column_named_as_an_output_is_an_error(dialect, form, taken
 def test_a_used_column_named_as_an_output_names_the_prefix(dialect, name):
     rules = one_split(Feature(name, FeatureType.FLOAT64), [0.5])
     for form in ("select", "view"):
-        with pytest.raises(TargetError, match="--prefix"):
+        with pytest.raises(TargetError, match="prefix"):
             sql(rules, dialect=dialect, **{"as": form})
     found = check(rules, "sql", {"dialect": dialect, "prefix": "p_"}, [boundary_rows(rules, 9)])
     assert (found.engine is not None, found.mismatches) == (True, 0)
@@ -660,7 +660,7 @@ def hostile_chain(dialect):
     return names, Rules("*/ '", Target("y", TargetType.FLOAT64), features, node)
 
 
-@pytest.mark.parametrize("dialect", known())
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_back_the_names_and_texts_that_went_in(dialect):
     names, rules = hostile_chain(dialect)
     text = sql(rules, dialect=dialect)
@@ -702,7 +702,7 @@ def spelt(node):
 
 
 @pytest.mark.parametrize("form", ["select", "view", "expression"])
-@pytest.mark.parametrize("dialect", known())
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_is_written(dialect, form, example):
     for rules in (example, chain(40), single_leaf(), regression()):
         assert sql(rules, dialect=dialect, **{"as": form}).startswith("/*")
@@ -756,17 +756,17 @@ def test_a_dialects_words(dialect):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"dialect": "duckdbb"}, "--dialect: got 'duckdbb'; did you mean 'duckdb'"),
+        ({"dialect": "duckdbb"}, "dialect: got 'duckdbb'; did you mean 'duckdb'"),
         ({"dialect": "postgresql"}, "did you mean 'postgres'"),
-        ({"dialect": "prql"}, "--dialect"),
-        ({"as": "macro"}, "--as: got 'macro'"),
-        ({"output": "leaf"}, "--output: only for --as expression"),
-        ({"view": "v"}, "--view: only for --as view"),
-        ({"prefix": "p", "as": "expression"}, "--prefix"),
-        ({"prefix": "\0"}, "--prefix"),
-        ({"prefix": 3}, "--prefix"),
+        ({"dialect": "prql"}, "dialect"),
+        ({"as": "macro"}, "as: got 'macro'"),
+        ({"output": "leaf"}, "output: only for `as` expression"),
+        ({"view": "v"}, "view: only for `as` view"),
+        ({"prefix": "p", "as": "expression"}, "prefix"),
+        ({"prefix": "\0"}, "prefix"),
+        ({"prefix": 3}, "prefix"),
         *(
-            ({"table": name}, "--table: got")
+            ({"table": name}, "table: got")
             for name in [
                 "",
                 ".",
@@ -783,11 +783,11 @@ def test_a_dialects_words(dialect):
                 3,
             ]
         ),
-        ({"view": "a..b", "as": "view"}, "--view: got"),
+        ({"view": "a..b", "as": "view"}, "view: got"),
         ({"output": "labl", "as": "expression"}, "did you mean 'label'"),
-        ({"output": "probability_3", "as": "expression"}, "--output"),
-        ({"output": "value", "as": "expression"}, "--output"),
-        ({"output": "prediction", "as": "expression"}, "--output"),
+        ({"output": "probability_3", "as": "expression"}, "output"),
+        ({"output": "value", "as": "expression"}, "output"),
+        ({"output": "prediction", "as": "expression"}, "output"),
     ],
 )
 def test_a_wrong_option_is_named(options, message, example):
@@ -798,9 +798,9 @@ def test_a_wrong_option_is_named(options, message, example):
 
 
 def test_a_regression_has_a_value_and_no_probabilities():
-    with pytest.raises(OptionError, match="--output"):
+    with pytest.raises(OptionError, match="output"):
         sql(regression(), output="label", **{"as": "expression"})
-    with pytest.raises(OptionError, match="--output"):
+    with pytest.raises(OptionError, match="output"):
         sql(regression(), output="probability_0", **{"as": "expression"})
     assert "probability" not in sql(regression())
 
@@ -921,7 +921,7 @@ def test_columns_that_are_one_when_folded_are_refused_by_name(options, message):
 
 def test_a_wrong_map_is_named():
     for text in ("x", "y=a", "x=", "=a"):
-        with pytest.raises(OptionError, match="--map: got"):
+        with pytest.raises(OptionError, match="map: got"):
             sql(one_split(X, [1.0]), map=[text])
 
 
@@ -929,10 +929,10 @@ def test_a_wrong_map_is_named():
 def test_a_views_name_is_no_longer_than_the_dialect_takes(dialect, longest):
     rules = one_split(X, [1.0])
     assert sql(rules, dialect, view="v" * longest, **{"as": "view"})
-    with pytest.raises(TargetError, match=f"--view: .* and {dialect} takes {longest}"):
+    with pytest.raises(TargetError, match=f"`view`: .* and {dialect} takes {longest}"):
         sql(rules, dialect, view="v" * (longest + 1), **{"as": "view"})
     if dialect == "postgres":
-        with pytest.raises(TargetError, match=r"--function: .* 64 bytes"):
+        with pytest.raises(TargetError, match=r"`function`: .* 64 bytes"):
             sql(rules, dialect, function="é" * 32, **{"as": "function"})
 
 

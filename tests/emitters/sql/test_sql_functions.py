@@ -13,8 +13,8 @@ from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_tr
 
 from mbndt.conformance.verify import boundary_rows
 from mbndt.emitters import emit
-from mbndt.emitters.sql.dialects import known
 from mbndt.emitters.sql.engines.servers import Postgres
+from mbndt.emitters.sql.options import DIALECTS
 from mbndt.errors import EngineMissing, OptionError, TargetError
 from mbndt.interpreter import predict
 from mbndt.rules import Feature, FeatureType, Leaf, Rules, Target, TargetType
@@ -280,7 +280,7 @@ def test_a_function_of_each_dialect(dialect, example):
     for word in TEXTS[dialect]:
         assert word in " ".join(text.split())
     assert text.endswith(";\n")
-    assert "--prefix" not in text
+    assert "prefix" not in text
     kinds = {"leaf": ("BIGINT", "INT64"), "probability_0": ("DOUBLE", "FLOAT64")}
     for output, words in kinds.items():
         text = sql(example, dialect=dialect, output=output, **{"as": "function"})
@@ -309,15 +309,15 @@ def test_a_function_is_one_statement_whatever_the_texts(dialect):
     [
         (
             {"dialect": "mysql"},
-            "--as function: only for --dialect duckdb, postgres, bigquery, snowflake, got mysql",
+            "as: function is only for `dialect` duckdb, postgres, bigquery, snowflake, got mysql",
         ),
-        ({"table": "t"}, "--table: only for --as expression or select or view, got --as function"),
-        ({"view": "v"}, "--view: only for --as view"),
-        ({"prefix": "p"}, "--prefix: only for --as select or view"),
-        ({"function": "a..b"}, "--function: got 'a..b'"),
-        ({"function": "f", "as": "select"}, "--function: only for --as function"),
+        ({"table": "t"}, "table: only for `as` expression or select or view, got function"),
+        ({"view": "v"}, "view: only for `as` view"),
+        ({"prefix": "p"}, "prefix: only for `as` select or view"),
+        ({"function": "a..b"}, "function: got 'a..b'"),
+        ({"function": "f", "as": "select"}, "function: only for `as` function"),
         ({"output": "labl"}, "did you mean 'label'"),
-        ({"output": "label", "as": "view"}, "--output: only for --as expression or function"),
+        ({"output": "label", "as": "view"}, "output: only for `as` expression or function"),
     ],
 )
 def test_a_wrong_option_is_named(options, message, example):
@@ -326,7 +326,7 @@ def test_a_wrong_option_is_named(options, message, example):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("dialect", [name for name in known() if name not in FUNCTIONS])
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in FUNCTIONS])
 def test_other_dialects_have_no_function(dialect, example):
     with pytest.raises(OptionError, match="duckdb, postgres, bigquery, snowflake"):
         emit(example, "sql", dialect=dialect, **{"as": "function"})

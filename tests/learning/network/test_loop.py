@@ -267,5 +267,5 @@ def test_the_same_seed_gives_the_same_parameters(classes):
     ],
 )
 def test_a_wrong_option_names_itself(option, value):
-    with pytest.raises(OptionError, match=f"^--{option.replace('_', '-')}: got "):
+    with pytest.raises(OptionError, match=f"^{option}: got "):
         preset("paper", **{option: value})

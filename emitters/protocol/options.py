@@ -1,0 +1,26 @@
+"""The options of the decision sheet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbndt.options import Options, option
+
+
+@dataclass(frozen=True)
+class ProtocolOptions(Options):
+    """The form of the sheet, and what people state on it."""
+
+    format: str = option(
+        "html",
+        "form of the sheet; HTML is one page with a form, without network access",
+        choices=("html", "pdf", "md", "txt"),
+    )
+    sheet: str | Path | Mapping[str, Any] | None = option(
+        None,
+        "TOML or JSON file of what you state about the rules; `mbndt sheet-template` writes one to"
+        " fill in",
+        otherwise="nothing is stated, and the sheet says so",
+    )
+    paper: str = option("a4", "paper size of the PDF", choices=("a4", "letter"))

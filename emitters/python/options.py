@@ -1,0 +1,7 @@
+"""The Python target has no options."""
+
+from mbndt.options import Options
+
+
+class PythonOptions(Options):
+    """None."""
