@@ -35,7 +35,7 @@ OWN = {"preset", "schema", "class_weight", "random_state"}
 
 
 class _Learner(BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: parameters as of `mbndt train`, fitting, leaf ids."""
+    """What both estimators share: parameters, fitting, leaf ids."""
 
     _task: str
 
@@ -150,15 +150,62 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
     ignored; an array's are matched by position. pandas' and polars' categories are categories,
     whatever their labels are.
 
-    Parameters as of `mbndt train`; None leaves a preset's own. `schema` is what `--schema` takes,
-    its content as a dict, or a path. `class_weight`: "balanced" (classes weigh equally), None (as
-    they come), or {label: weight}, 1 for labels that it lacks; probabilities count rows by these
-    weights. `random_state`: a seed, with which a fit is repeatable; None draws a new one each time,
-    which `model_.settings.seed` tells; or NumPy's `RandomState`.
+    Parameters
+    ----------
+    preset
+        The settings to start from: "default", "paper" (the published method: its networks, pruned
+        and not refined) or "fast" (fewer starts). Each parameter below that is None keeps the
+        preset's own.
+    depth
+        Most splits on a path, 1 to 4.
+    branching
+        Most branches of a split, 2 to 16.
+    leaf_budget
+        Number of effective leaves that the network aims at.
+    restarts
+        Number of networks to start from.
+    refine
+        Whether the rules are re-split exactly after pruning.
+    penalty
+        Price of an interval, in rows of mean weight; by the noise of the labels where None.
+    compact
+        Fewer leaves: whether the price of an interval is tripled.
+    class_weight
+        "balanced" (classes weigh equally), None (as their rows do), or {label: weight}, 1 for
+        labels that it lacks. Probabilities count rows by these weights.
+    monitor
+        What the second stage of the networks stops by, "score" or "loss"; only preset "paper" has
+        that stage.
+    schema
+        What columns are, where it can't be told from the values: a dict with `features` and
+        `target`, or the path of a JSON or TOML file.
+    random_state
+        A seed, with which a fit is repeatable; None draws a new one each time, which
+        `model_.settings.seed` tells; or NumPy's `RandomState`.
+    device
+        Where networks are trained, "cpu" or "cuda".
 
-    After `fit`: `rules_`, `model_`, `classes_` [C], `n_features_in_`, and for a frame
-    `feature_names_in_`. Raises `DataError` (a `ValueError`) for data that don't fit. A pickle holds
-    plain values and the rules' JSON, and leaves out the network.
+    Attributes
+    ----------
+    rules_
+        The rules, with `compile`, `predict`, `to_json`, …
+    model_
+        The learned `Model`: rules, settings and the history of learning. A pickle keeps plain
+        values and the rules' JSON, and leaves out the network.
+    classes_
+        The labels, [C].
+    n_features_in_
+        Number of columns learned from.
+    feature_names_in_
+        Their names, if `X` was a frame.
+
+    Raises
+    ------
+    DataError
+        (a `ValueError`) for data that can't be used.
+    OptionError
+        (a `ValueError`) for a wrong parameter, with the nearest valid choice.
+
     """
 
     _task = "classification"
@@ -225,7 +272,62 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
 
 
 class MBNDTRegressor(RegressorMixin, _Learner):  # type: ignore[misc]
-    """Learn multi-branch decision rules that give a number; see `MBNDTClassifier`."""
+    """Learn multi-branch decision rules that give a number.
+
+    `X` is what `MBNDTClassifier` takes.
+
+    Parameters
+    ----------
+    preset
+        The settings to start from: "default", "paper" (the published method: its networks, pruned
+        and not refined) or "fast" (fewer starts). Each parameter below that is None keeps the
+        preset's own.
+    depth
+        Most splits on a path, 1 to 4.
+    branching
+        Most branches of a split, 2 to 16.
+    leaf_budget
+        Number of effective leaves that the network aims at.
+    restarts
+        Number of networks to start from.
+    refine
+        Whether the rules are re-split exactly after pruning.
+    penalty
+        Price of an interval, in rows of mean weight; by the noise of the labels where None.
+    compact
+        Fewer leaves: whether the price of an interval is tripled.
+    monitor
+        What the second stage of the networks stops by, "score" or "loss"; only preset "paper" has
+        that stage.
+    schema
+        What columns are, where it can't be told from the values: a dict with `features` and
+        `target`, or the path of a JSON or TOML file.
+    random_state
+        A seed, with which a fit is repeatable; None draws a new one each time, which
+        `model_.settings.seed` tells; or NumPy's `RandomState`.
+    device
+        Where networks are trained, "cpu" or "cuda".
+
+    Attributes
+    ----------
+    rules_
+        The rules, with `compile`, `predict`, `to_json`, …
+    model_
+        The learned `Model`: rules, settings and the history of learning. A pickle keeps plain
+        values and the rules' JSON, and leaves out the network.
+    n_features_in_
+        Number of columns learned from.
+    feature_names_in_
+        Their names, if `X` was a frame.
+
+    Raises
+    ------
+    DataError
+        (a `ValueError`) for data that can't be used.
+    OptionError
+        (a `ValueError`) for a wrong parameter, with the nearest valid choice.
+
+    """
 
     _task = "regression"
 

@@ -1,9 +1,7 @@
 """The scikit-learn estimator over raw frames and arrays."""
 
 import copy
-import inspect
 import io
-import json
 import pickle
 import re
 from dataclasses import replace
@@ -13,17 +11,17 @@ import pandas as pd
 import pyarrow
 import pytest
 from drawn_tables import mixed_table
+from estimators import fast, pair
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from mbndt import MBNDTClassifier, MBNDTRegressor
-from mbndt.errors import DataError, DataWarning, OptionError
-from mbndt.tables.schema import Schema
+from mbndt.errors import DataError, DataWarning
 
 # Toy tables number their rows, and one column tells the target.
 pytestmark = [
@@ -62,6 +60,13 @@ def test_it_clones_pickles_and_stands_in_pipelines(frame, fitted):
     assert cross_val_score(pipe, X, y, cv=2).shape == (2,)
 
 
+def test_wrong_use_is_a_plain_error(frame):
+    with pytest.raises(NotFittedError):
+        MBNDTClassifier().predict(frame)
+    with pytest.raises(ValueError, match="y: 3 values, expected 300"):
+        MBNDTClassifier().fit(frame, [0, 1, 0])
+
+
 @pytest.mark.parametrize("labels", [[0, 1], [True, False], ["a", "b"], [1.0, 2.0]])
 def test_it_takes_arrays_and_keeps_label_types(labels):
     draw = np.random.default_rng(0)
@@ -78,24 +83,6 @@ def test_a_target_named_like_a_column_is_renamed():
     X = pd.DataFrame({"y": np.arange(20.0)})
     model = MBNDTClassifier(preset="fast").fit(X, pd.Series([0] * 10 + [1] * 10, name="y"))
     assert model.rules_.target.name == "y_"
-
-
-def test_wrong_use_is_a_plain_error(frame):
-    with pytest.raises(NotFittedError):
-        MBNDTClassifier().predict(frame)
-    with pytest.raises(ValueError, match="y: 3 values, expected 300"):
-        MBNDTClassifier().fit(frame, [0, 1, 0])
-
-
-def test_numbers_of_numpy_are_parameters():
-    X = pd.DataFrame({"x": np.arange(40.0)})
-    y = (X["x"] > 19).astype(int)
-    search = GridSearchCV(
-        MBNDTClassifier(preset="fast"),
-        {"depth": np.arange(1, 3), "penalty": np.float64([1, 2])},
-        cv=2,
-    )
-    assert search.fit(X, y).best_score_ > 0.6
 
 
 @pytest.mark.parametrize("shape", [(-1, 1), (-1,)])
@@ -128,10 +115,6 @@ def test_a_regressor_learns_a_step():
     assert model.score(X, y) > 0.95
     assert clone(model).get_params() == model.get_params()
     assert model.rules_.task == "regression"
-
-
-def fast(**options):
-    return MBNDTClassifier(preset="fast", restarts=0, **options)
 
 
 def rows_of_people(n=80):
@@ -185,11 +168,6 @@ def test_numbers_that_numpy_made_texts_of_are_told():
 def test_what_is_no_table_is_refused(wrong, message):
     with pytest.raises(DataError, match=message):
         fast().fit(wrong, [0, 1, 0])
-
-
-def pair(n=60):
-    X = pd.DataFrame({"a": np.arange(float(n)), "b": np.arange(float(n))[::-1] % 7})
-    return X, np.where(X["a"] > n / 2, "high", "low")
 
 
 @pytest.mark.parametrize("width", [1, 3])
@@ -329,76 +307,6 @@ def test_categories_of_polars_are_categories():
         model = fast().fit(X, pl.Series("told", y))
         assert model.rules_.features[0].categories == ("u", "v", "w")
         assert model.score(X, y) == 1
-
-
-def test_a_schema_is_taken_as_a_dict_a_path_or_itself(tmp_path):
-    said = {"features": [{"name": "a", "unit": "mg/l"}, {"name": "b", "type": "float32"}]}
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(said))
-    X, y = pair()
-    models = [fast(schema=s).fit(X, y) for s in (said, path, str(path), Schema.read(path))]
-    for model in models:
-        assert model.rules_ == models[0].rules_
-        assert clone(model).fit(X, y).rules_.feature["a"].unit == "mg/l"
-    assert models[0].rules_.feature["b"].type.value == "float32"
-    with pytest.raises(OptionError, match="schema: unknown key 'feature'"):
-        fast(schema={"feature": []}).fit(X, y)
-
-
-def unequal(n=400):
-    draw = np.random.default_rng(0)
-    X = pd.DataFrame({"x": draw.integers(0, 4, n)})
-    return X, (draw.random(n) < X["x"] * 0.12).astype(int)
-
-
-def test_class_weights_are_balanced_as_they_come_or_given():
-    X, y = unequal()
-    assert inspect.signature(MBNDTClassifier).parameters["class_weight"].default == "balanced"
-    assert 1 in fast().fit(X, y).predict(X)
-    plain = fast(class_weight=None).fit(X, y)
-    assert plain.predict(X).tolist() == [0] * 400  # no value of x has a majority of 1
-    leaf = plain.rules_.leaves[0]
-    assert leaf.value[0] == pytest.approx(np.mean(y == 0))
-    weighted = fast(class_weight={1: 3.0}).fit(X, y)
-    same = fast(class_weight=None).fit(X, y, np.where(y == 1, 3.0, 1.0))
-    assert weighted.rules_ == same.rules_
-    assert 1 in weighted.predict(X)
-    both = fast(class_weight={0: 1, 1: 3}).fit(X, y, np.full(400, 2.0))
-    assert both.rules_.root == weighted.rules_.root
-
-
-@pytest.mark.parametrize(
-    "wrong, message",
-    [
-        ({2: 1.0}, "the label 2, which no row has"),
-        ({"1": 1.0}, "the label '1', which no row has; did you mean '1'?"),
-        ({1: 0.0}, "got 0.0 for 1, expected a finite number above 0"),
-        ({1: "much"}, "got 'much' for 1"),
-        ("even", "--class-weight: got 'even'"),
-    ],
-)
-def test_a_wrong_class_weight_is_named(wrong, message):
-    with pytest.raises(OptionError, match=re.escape(message)):
-        fast(class_weight=wrong).fit(*unequal())
-
-
-def test_a_regressor_has_no_class_weight():
-    assert "class_weight" not in MBNDTRegressor().get_params()
-
-
-def test_random_states_are_scikit_learns():
-    X, y = pair()
-    given = ({}, {"random_state": np.int64(7)}, {"random_state": 7})
-    assert [fast(**o).fit(X, y).model_.settings.seed for o in given] == [0, 7, 7]
-    state = np.random.RandomState(3)
-    drawn = [fast(random_state=state).fit(X, y).model_.settings.seed for _ in range(2)]
-    assert drawn[0] != drawn[1]
-    assert fast(random_state=np.random.RandomState(3)).fit(X, y).model_.settings.seed == drawn[0]
-    fresh = {fast(random_state=None).fit(X, y).model_.settings.seed for _ in range(3)}
-    assert len(fresh) == 3
-    for wrong in (-1, 2**40, "x", True, 1.5):
-        with pytest.raises(OptionError, match="random_state: got"):
-            fast(random_state=wrong).fit(X, y)
 
 
 def test_a_pickle_holds_plain_values_and_rules_as_json(frame, fitted):
