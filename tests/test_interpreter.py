@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from strategies import chain, many_intervals, rule_trees, single_leaf
 
 from mbndt import interpreter
-from mbndt.conformance.verify import boundary_rows, special_values
+from mbndt.conformance.boundary import boundary_rows, special_values
 from mbndt.errors import DataError
 from mbndt.interpreter import leaf_ids, leaf_of, predict
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules

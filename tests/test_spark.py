@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from strategies import chain, many_intervals, regression, single_leaf
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters.sql.engines import spark as spark_engine
 from mbndt.emitters.sql.engines.base import engine
 from mbndt.errors import DataError, EngineMissing, OptionError, TargetError

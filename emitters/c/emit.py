@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.emitters import base
 from mbndt.emitters.base import Artifact, Emitter
-from mbndt.emitters.c.numbers import FLOAT_END, FLOAT_MAX, MAX_CATEGORIES, NUMBERS, Format
+from mbndt.emitters.c.names import field_names, guard, macro_names
+from mbndt.emitters.c.numbers import FLOAT_END, FLOAT_MAX, NUMBERS, Format
 from mbndt.emitters.c.options import COptions
 from mbndt.emitters.c.plan import Choice, Diagram, End, Fork, Plan, plan
-from mbndt.errors import OptionError, TargetError, shown
+from mbndt.errors import OptionError, shown
 from mbndt.rules import INT64_MIN, Feature, Label, Rules, Threshold
 from mbndt.rules.values import label_text
 
@@ -22,23 +22,10 @@ if TYPE_CHECKING:
 
 View: TypeAlias = dict[str, Any]
 
-# C99 grants names of 63 letters, and lines of 4095 characters, where a label's byte may take four.
-LONGEST_NAME = 56
+# C99 grants lines of 4095 characters, and a label's byte may take four.
 LONGEST_STRING = 1000
 LINE = 90
 
-# Words that headers before this one may have defined as macros, or that it needs as types.
-TAKEN_FIELDS = frozenset(
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t linux unix i386 errno complex imaginary"  # noqa: SIM905
-    " noreturn near far interface small".split()
-)
-TAKEN_MACROS = frozenset(
-    f"{sign}INT_{kind}{bits}_{end}"
-    for sign in ("", "U")
-    for kind in ("FAST", "LEAST")
-    for bits in (8, 16, 32, 64)
-    for end in ("MIN", "MAX")
-) | {"SIG_ATOMIC_MIN", "SIG_ATOMIC_MAX"}
 DEVIATIONS = {
     "2.3": "a type that is used nowhere checks that constants are double",
     "2.5": "a macro stands for each category, used in a split or not",
@@ -77,8 +64,8 @@ class C(COptions, Emitter):
         """Return the header's text."""
         form = self._format(rules)
         ident = base.identifier(rules.name if self.name is None else self.name)
-        fields = _field_names(rules, ident)
-        words = _Words(form, ident, fields, _macro_names(rules, ident, fields))
+        fields = field_names(rules, ident)
+        words = _Words(form, ident, fields, macro_names(rules, ident, fields))
         notes = form.notes()
         answers = form.answers()
         functions = {kind: words.functions(Diagram(form, ends)) for kind, ends in answers.items()}
@@ -91,7 +78,7 @@ class C(COptions, Emitter):
                 form=form,
                 ident=ident,
                 upper=ident.upper(),
-                guard=_guard(ident, form),
+                guard=guard(ident, form),
                 origin=base.provenance_line(rules),
                 notes=notes,
                 deviations=DEVIATIONS,
@@ -243,56 +230,6 @@ class _Words:
         return self.form.literal(value)
 
 
-def _unique(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return names with a number after those that are taken already."""
-    used, tries, found = set(taken), Counter[str](), []
-    for name in names:
-        one = name
-        while one in used:
-            tries[name] += 1
-            one = f"{name.rstrip('_')}_{tries[name] + 1}"
-        used.add(one)
-        found.append(one)
-    return found
-
-
-def _field_names(rules: Rules, ident: str) -> dict[str, str]:
-    names = [base.identifier(feature.name)[:LONGEST_NAME] for feature in rules.features]
-    unique = _unique(names, TAKEN_FIELDS | {f"{ident}_input"})
-    return {feature.name: name for feature, name in zip(rules.features, unique, strict=True)}
-
-
-def _macro_names(rules: Rules, ident: str, fields: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    keys, names = [], []
-    for feature in rules.features:
-        if len(feature.categories) > MAX_CATEGORIES:
-            raise TargetError(
-                f"{shown(feature.name)}: {len(feature.categories)} categories, expected at most"
-                f" {MAX_CATEGORIES}"
-            )
-        for category in feature.categories:
-            keys.append((feature.name, category))
-            name = re.sub("_+", "_", f"{fields[feature.name]}_{_word(category)}").rstrip("_")
-            names.append(f"{ident}_{name}".upper())
-    taken = {f"{ident.upper()}_MISSING", f"{ident.upper()}_VALUE_SCALE"}
-    return dict(zip(keys, _unique(names, TAKEN_MACROS | taken), strict=True))
-
-
-def _word(text: str) -> str:
-    """Return a text as the end of a macro's name, where digits and keywords need no letter."""
-    word = base.identifier(text)
-    plain = word.removeprefix("m_")
-    return (plain if plain and base.identifier(plain) == word else word)[:LONGEST_NAME]
-
-
-def _guard(ident: str, form: Format) -> str:
-    """Return the include guard: another header of the same name must clash, not be skipped."""
-    import hashlib
-
-    content = repr((form.rules.fingerprint, form.number.field, form.scales))
-    return f"{ident}_{hashlib.sha256(content.encode()).hexdigest()[:8]}_H".upper()
-
-
 def _class(number: int, label: Label) -> View:
     """Return the view of a class: a string literal, or characters where it is too long for one."""
     data = label_text(label).encode()
@@ -329,8 +266,8 @@ def _arms(found: Plan, ask: Callable[[Fork], str], end: Callable[[int], View]) -
     if isinstance(found, int):
         return end(found)
     yes, no = _arms(found.yes, ask, end), _arms(found.no, ask, end)
-    rest = no.get("arms", [{"test": "", "body": no}])
-    return {"arms": [{"test": ask(found), "body": yes}, *rest]}
+    otherwise = {"test": "", "body": no}
+    return {"arms": [{"test": ask(found), "body": yes}, *no.get("arms", [otherwise])]}
 
 
 def _labels(classes: Sequence[View]) -> View:

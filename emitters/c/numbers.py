@@ -143,7 +143,7 @@ class Format:
         """
         if feature.type == FeatureType.INTEGER:
             return 1
-        thresholds = self._thresholds(feature)
+        thresholds = self.rules.thresholds(feature)
         scale = _decimal_scale(thresholds)
         while scale > 1:
             try:
@@ -153,16 +153,6 @@ class Format:
             except TargetError:
                 scale //= 10
         return scale
-
-    def _thresholds(self, feature: Feature) -> list[Threshold]:
-        found = {
-            part.below
-            for split in self.rules.splits
-            if isinstance(split, NumericSplit) and split.feature == feature.name
-            for part in split.intervals
-            if part.below is not None
-        }
-        return sorted(found)
 
     def notes(self) -> list[str]:
         """Return what the user should know: scales that are chosen or too coarse, and intervals
@@ -183,7 +173,7 @@ class Format:
             name, scale = shown(feature.name), self.scales[feature.name]
             if feature.name not in given:
                 found.append(f"scale {scale} of {name} is chosen from its thresholds")
-            thresholds = self._thresholds(feature)
+            thresholds = self.rules.thresholds(feature)
             moved = [(t, s) for t in thresholds if (s := self.cut(feature, t) / scale) != t]
             if moved:
                 found.append(

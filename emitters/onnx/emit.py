@@ -1,28 +1,24 @@
 """ONNX: standard operators only. A tree finds the leaf; every answer is a look-up by leaf.
 
 So answers are exact whatever the tree operator's own outputs can hold. How rules become trees over
-columns of numbers stands in `onnx_trees.py`; here are the graph around them and its inputs.
+columns of numbers stands in `trees`; here are the graph around them and its inputs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import cycle, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbndt.emitters.base import Artifact, Emitter, identifier
 from mbndt.emitters.onnx.graph import MATRIX, Graph, add_trees, value_info
 from mbndt.emitters.onnx.options import OnnxOptions
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
-from mbndt.errors import EngineMissing, OptionError, RulesError, TargetError, shown
+from mbndt.errors import OptionError, RulesError, TargetError, shown
 from mbndt.rules import (
-    INT64_MAX,
     INT64_MIN,
-    Feature,
     FeatureType,
-    Label,
     NumericSplit,
     Rules,
     TargetType,
@@ -33,7 +29,6 @@ from mbndt.rules.invariants import check_text
 if TYPE_CHECKING:
     from onnx import ValueInfoProto
 
-    from mbndt.arrays import Array
     from mbndt.interpreter import Predictions
     from mbndt.tables.table import Table
 
@@ -42,8 +37,6 @@ LABEL_TYPES = {
     TargetType.INTEGER: "INT64",
     TargetType.BOOLEAN: "BOOL",
 }
-# Runs take these in turn: small and large batches go different ways through onnxruntime.
-BATCHES = (1, 3, 60, 1000)
 
 
 class Onnx(OnnxOptions, Emitter):
@@ -92,7 +85,9 @@ class Onnx(OnnxOptions, Emitter):
 
     def engine(self) -> str:
         """Return onnxruntime's version; raises `EngineMissing`."""
-        return f"onnxruntime {_onnxruntime().__version__}"
+        from mbndt.emitters.onnx.run import onnxruntime
+
+        return f"onnxruntime {onnxruntime().__version__}"
 
     def unheld(self) -> tuple[int | float, ...]:
         """Return the least integer, which stands for missing."""
@@ -100,39 +95,17 @@ class Onnx(OnnxOptions, Emitter):
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows with onnxruntime on the CPU, in batches of different sizes."""
-        import numpy as np
+        from mbndt.emitters.onnx.run import run
 
-        from mbndt.interpreter import Predictions
-
-        session = _session(artifact)
-        feeds = self._feeds(artifact.rules, table)
-        found = [
-            session.run(None, {name: array[rows] for name, array in feeds.items()})
-            for rows in _batches(table.n_rows)
-        ]
-        answer, *rest, leaf = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        probabilities = rest[0].astype(np.float64) if rest else None
-        return Predictions(leaf, answer.tolist(), probabilities)
+        return run(artifact, self.form, table)
 
     def expected(self, rules: Rules, table: Table) -> Predictions:
         """Return the interpreter's answers to the rows as the inputs hold them, with numbers
         rounded as the outputs hold them.
         """
-        from mbndt.interpreter import predict
-        from mbndt.tables.table import Table
+        from mbndt.emitters.onnx.run import expected
 
-        if self.inputs == "columns" and self.number == "double":
-            return predict(rules, table)
-        held = {feature.name: self._held(feature, table) for feature in rules.used}
-        found = predict(rules, Table(held, table.n_rows))
-        number = self.form.number
-        if found.probabilities is None:
-            values: list[Label | float] = [
-                number.nearest(float(value)) for value in found.prediction
-            ]
-            return replace(found, prediction=values)
-        rounded = found.probabilities.astype(number.numpy).astype("float64")
-        return replace(found, probabilities=rounded)
+        return expected(rules, self.form, table)
 
     def _outputs(self, rules: Rules) -> list[str]:
         own = ["label", "probabilities"] if rules.target.classes else ["value"]
@@ -187,55 +160,6 @@ class Onnx(OnnxOptions, Emitter):
             found.append(value_info(feature.name, kind, ["N", 1], said))
         return found
 
-    def _feeds(self, rules: Rules, table: Table) -> dict[str, Array]:
-        """Return the inputs' arrays; a column that no split uses need not be in the table."""
-        import numpy as np
-
-        from mbndt.tables.table import Table
-
-        empty = Table({name: [None] * table.n_rows for name in rules.feature}, table.n_rows)
-        used = set(rules.used)
-        columns = {
-            feature.name: self._feed(feature, table if feature in used else empty)
-            for feature in rules.features
-        }
-        if self.inputs == "matrix":
-            return {MATRIX: np.stack(list(columns.values()), axis=1)}
-        return {name: array.reshape(-1, 1) for name, array in columns.items()}
-
-    def _feed(self, feature: Feature, table: Table) -> Array:
-        import numpy as np
-
-        if feature.type == FeatureType.CATEGORY:
-            return np.array(_texts(feature, table), object)
-        if feature.type == FeatureType.FLOAT32:
-            # Given as it came: to round it is the model's part.
-            feature = replace(feature, type=FeatureType.FLOAT64)
-        values, missing = self._rounded(feature, table)
-        gap = np.nan if self.form.rounds(feature) else INPUT_TYPES[feature.type][1]
-        return np.where(missing, gap, values)
-
-    def _held(self, feature: Feature, table: Table) -> list[Any]:
-        """Return what the interpreter must be given for the input's values, None for missing."""
-        if feature.type == FeatureType.CATEGORY:
-            return _texts(feature, table)
-        values, missing = self._rounded(feature, table)
-        held = values.tolist()
-        if feature.type == FeatureType.INTEGER:
-            # What rounds to 2^63 lies in the last interval, as the last int64 does.
-            held = [min(int(value), INT64_MAX) for value in held]
-        return [None if gone else x for x, gone in zip(held, missing, strict=True)]
-
-    def _rounded(self, feature: Feature, table: Table) -> tuple[Array, Array]:
-        """Return a column's values, as its input holds them, and what is missing."""
-        import numpy as np
-
-        column = table.typed(feature)
-        if not self.form.rounds(feature):
-            return column.values, column.missing
-        with np.errstate(over="ignore"):
-            return column.values.astype(self.form.number.numpy), column.missing
-
 
 def _answers(rules: Rules, number: Number) -> Iterator[tuple[str, str, list[int], list[Any]]]:
     """Yield each answer's name, type, shape [L, ...] and values, by leaf."""
@@ -248,37 +172,3 @@ def _answers(rules: Rules, number: Number) -> Iterator[tuple[str, str, list[int]
     labels = [rules.label(leaf) for leaf in leaves]
     yield "label", LABEL_TYPES[rules.target.type], [len(leaves)], labels
     yield "probabilities", number.onnx, [len(leaves), len(rules.target.classes)], rounded
-
-
-def _texts(feature: Feature, table: Table) -> list[str]:
-    """Return a category column's own texts, empty where missing."""
-    return [
-        # A lone surrogate, which no category has, is not UTF-8.
-        "" if gone else str(raw).encode(errors="backslashreplace").decode()
-        for raw, gone in zip(table.column(feature.name), table.typed(feature).missing, strict=True)
-    ]
-
-
-def _batches(rows: int) -> Iterator[slice]:
-    """Yield the rows in batches of different sizes; of no rows, one empty batch."""
-    start, sizes = 0, cycle(BATCHES)
-    while start < rows or start == 0:
-        end = start + next(sizes)
-        yield slice(start, end)
-        start = end
-
-
-def _session(artifact: Artifact) -> Any:
-    runtime = _onnxruntime()
-    options = runtime.SessionOptions()
-    # Threads that wait actively cost more than these short runs.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return runtime.InferenceSession(artifact.content, options, ["CPUExecutionProvider"])
-
-
-def _onnxruntime() -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise EngineMissing("onnxruntime is not installed: pip install onnxruntime") from None
-    return onnxruntime

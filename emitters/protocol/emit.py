@@ -1,7 +1,7 @@
 """The decision sheet: numbered steps that a person follows by hand, on paper or on a screen.
 
-`protocol_reader` owns the grammar of the steps and follows them back; the other `protocol_*` own a
-block each.
+`grammar` says how steps are written, and `paper` follows them back; the other modules own a block
+each.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 from mbndt.emitters import base
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.protocol import font
-from mbndt.emitters.protocol import grammar as paper
 from mbndt.emitters.protocol.drawing import drawing, ems
 from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol.examples import examples
-from mbndt.emitters.protocol.grammar import Sheet, Step, number_text, quoted, value_text
+from mbndt.emitters.protocol.grammar import TYPES, Sheet, Step, number_text, quoted, value_text
 from mbndt.emitters.protocol.options import ProtocolOptions
 from mbndt.emitters.protocol.results import FEW_ROWS, answer_text, exact_tables, results
 from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
@@ -45,7 +44,7 @@ READERS = {".html": "HTML", ".md": "Markdown"}
 STEP_LETTERS, RESULT_LETTERS = 60, 200  # in a line, about
 DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
 
-_TYPE_WORDS = {kind: words for words, kind in paper.TYPES.items()}
+_TYPE_WORDS = {kind: words for words, kind in TYPES.items()}
 
 
 class Protocol(ProtocolOptions, Emitter):
@@ -113,6 +112,8 @@ class Protocol(ProtocolOptions, Emitter):
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by following the text of a Markdown or HTML sheet, and nothing else."""
+        from mbndt.emitters.protocol import paper
+
         sheet = paper.read_sheet(artifact.text, html=artifact.suffix == ".html")
         return paper.answer_rows(sheet, table)
 

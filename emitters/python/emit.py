@@ -6,7 +6,7 @@ import inspect
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.nested import Branch, functions
@@ -64,21 +64,9 @@ class Python(PythonOptions, Emitter):
 
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by calling the module's functions."""
-        import numpy as np
+        from mbndt.emitters.python.run import run
 
-        from mbndt.interpreter import Predictions
-
-        rules = artifact.rules
-        module: dict[str, Any] = {"__name__": artifact.name}
-        exec(compile(artifact.text, f"{artifact.name}.py", "exec"), module)
-        rows = list(table.records(rules.used))
-        probabilities = None
-        if rules.task == "classification":
-            listed = [module["predict_proba"](row) for row in rows]
-            shape = (len(rows), len(rules.target.classes))
-            probabilities = np.array(listed, np.float64).reshape(shape)
-        leaf = np.array([module["leaf"](row) for row in rows], np.int64)
-        return Predictions(leaf, [module["predict"](row) for row in rows], probabilities)
+        return run(artifact, table)
 
 
 def _variables(rules: Rules) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """SQL: one expression, `SELECT`, view or function that gives each row its answer, in any dialect.
 
 All is built as sqlglot's trees, which quote names and texts by the dialect's rules. What dialects
-say differently stands in `sql_dialects`.
+say differently stands in `dialects`.
 """
 
 from __future__ import annotations

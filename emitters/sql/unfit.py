@@ -6,7 +6,7 @@ send them to some leaf. Each test raises, with what was expected, in engines tha
 an expression; in the others it is true, and the row's answer is NULL. It costs little: on types
 that engines know beforehand they decide it once.
 
-Templates are as in `sql_dialects`. Engines that aren't listed, and tests that they don't need as
+Templates are as in `dialects`. Engines that aren't listed, and tests that they don't need as
 they raise anyway, have none.
 """
 

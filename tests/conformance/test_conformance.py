@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.verify import boundary_rows, check
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import check
 from mbndt.emitters import TARGETS, emitter, emitter_class
 from mbndt.emitters.base import Emitter
 from mbndt.errors import EngineMissing, TargetError

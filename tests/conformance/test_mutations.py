@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 from test_conformance import VARIANTS
 
-from mbndt.conformance.verify import boundary_rows, differences, holdable
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import differences, holdable
 from mbndt.emitters import emitter
 from mbndt.errors import EngineMissing
 from mbndt.rules import (

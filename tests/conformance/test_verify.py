@@ -13,7 +13,8 @@ from reaching import demands, visits
 from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
 from mbndt.cli.report import checks_json, print_checks
-from mbndt.conformance.verify import boundary_rows, check, differences, special_values, verify
+from mbndt.conformance.boundary import boundary_rows, special_values
+from mbndt.conformance.verify import check, differences, verify
 from mbndt.emitters import TARGETS, emitter_class
 from mbndt.emitters.python.emit import Python
 from mbndt.errors import EngineMissing, OptionError, TargetError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import float_thresholds, integer_thresholds, rule_trees, texts
 
-from mbndt.conformance.verify import special_values
+from mbndt.conformance.boundary import special_values
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.base import C_KEYWORDS, identifier
 from mbndt.emitters.nested import pieces

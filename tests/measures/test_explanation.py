@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import rule_trees, single_leaf
 from test_boxes import INPUTS, TARGET, conjunction, split
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.interpreter import leaf_of
 from mbndt.measures.explanation import answered_share, explanations
 from mbndt.rules import Interval, Leaf, NumericSplit, Rules

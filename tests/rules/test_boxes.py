@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import rule_trees
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.errors import OptionError
 from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.rules import (

@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from strategies import rule_trees
 
-from mbndt.conformance.verify import Check, boundary_rows, check
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import Check, check
 from mbndt.emitters import TARGETS, emitter_class
 
 

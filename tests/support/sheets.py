@@ -1,7 +1,8 @@
 """Decision sheets as tests take them: made, read, and cut into the rows of a step."""
 
 from mbndt.emitters import emit
-from mbndt.emitters.protocol.grammar import Sheet, read_sheet
+from mbndt.emitters.protocol.grammar import Sheet
+from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.rules import (
     Feature,
     FeatureType,

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chain, many_intervals, rule_trees
 
-from mbndt.conformance.verify import boundary_rows, check
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import check
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.c import size_report
 from mbndt.emitters.c.numbers import NUMBERS, Format

@@ -19,10 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chain, many_intervals, regression, rule_trees
 
-from mbndt.conformance.verify import boundary_rows, differences
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import differences
 from mbndt.emitters import emitter
 from mbndt.emitters.base import Artifact
-from mbndt.emitters.onnx.emit import BATCHES, Onnx
+from mbndt.emitters.onnx.emit import Onnx
+from mbndt.emitters.onnx.run import BATCHES, inputs_of
 from mbndt.errors import TargetError
 from mbndt.interpreter import Predictions
 from mbndt.rules import Rules
@@ -114,7 +116,7 @@ def emitted(pairs: list[tuple[Rules, int]]) -> Iterator[tuple[Onnx, Artifact, Ta
 
 
 def packed(tool: Onnx, artifact: Artifact, table: Table) -> dict:
-    feeds = tool._feeds(artifact.rules, table)
+    feeds = inputs_of(tool.form, artifact.rules, table)
     return {
         "model": base64.b64encode(artifact.content).decode(),
         "feeds": {name: [array.dtype.str, array.tolist()] for name, array in feeds.items()},

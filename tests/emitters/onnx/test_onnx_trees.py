@@ -10,8 +10,7 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import chain, finite, integer_thresholds, rule_trees
-from test_onnx import (
+from onnx_models import (
     COLUMNS_FLOAT,
     MATRIX,
     MATRIX_FLOAT,
@@ -25,6 +24,7 @@ from test_onnx import (
     tree_attributes,
     with_root,
 )
+from strategies import chain, finite, integer_thresholds, rule_trees
 
 from mbndt.emitters import emit
 from mbndt.emitters.onnx import trees as onnx_trees

@@ -12,10 +12,12 @@ from mixed_rules import STATED, mixed_rules
 from sheets import LABELS, NO, YES, read, sheet_text
 from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.verify import boundary_rows, check
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import check
 from mbndt.emitters import emit, emitter
 from mbndt.emitters.protocol.emit import Protocol
-from mbndt.emitters.protocol.grammar import OTHER, read_sheet
+from mbndt.emitters.protocol.grammar import OTHER
+from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.errors import OptionError
 from mbndt.interpreter import predict
 from mbndt.rules import (

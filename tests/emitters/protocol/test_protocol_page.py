@@ -12,9 +12,10 @@ from printed import needs_poppler, overprinted, shown_beyond
 from sheets import long_words, two_way
 from strategies import chain, many_intervals, regression, rule_trees
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters import emit
-from mbndt.emitters.protocol.grammar import BOOLEANS, read_sheet, unquoted
+from mbndt.emitters.protocol.grammar import BOOLEANS, unquoted
+from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.interpreter import predict
 from mbndt.rules import (
     Feature,

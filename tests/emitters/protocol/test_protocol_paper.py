@@ -17,7 +17,7 @@ from mixed_rules import STATED, mixed_rules
 from sheets import LABELS, NO, YES
 from strategies import rule_trees
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters import emit
 from mbndt.interpreter import leaf_ids
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules

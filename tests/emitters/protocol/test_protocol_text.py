@@ -18,7 +18,8 @@ from sheets import read, sheet_text
 from strategies import HOSTILE_TEXTS, chain, regression, rule_trees, single_leaf, texts
 from test_protocol_paper import inline
 
-from mbndt.emitters.protocol.grammar import number_text, quoted, read_sheet, unquoted
+from mbndt.emitters.protocol.grammar import number_text, quoted, unquoted
+from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.emitters.protocol.text import filled, underlined
 from mbndt.rules import Rules
 

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from sql_rules import X, nesting, one_group, one_split, sql, twins
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.verify import boundary_rows, check
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import check
 from mbndt.emitters import emitter
 from mbndt.emitters.sql import dialects as sql_dialects
 from mbndt.emitters.sql.engines.base import engine

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sql_rules import X, one_group, one_split, sql, twins
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.verify import boundary_rows
+from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters import emit
 from mbndt.emitters.sql.engines.servers import Postgres
 from mbndt.emitters.sql.options import DIALECTS

@@ -21,7 +21,8 @@ from sql_rules import X, nesting, one_group, one_split, sql, twins
 from sqlglot import exp
 from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.verify import boundary_rows, check, holdable
+from mbndt.conformance.boundary import boundary_rows
+from mbndt.conformance.verify import check, holdable
 from mbndt.emitters import emitter
 from mbndt.emitters.sql import dialects as sql_dialects
 from mbndt.emitters.sql.engines import servers as sql_servers

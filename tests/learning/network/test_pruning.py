@@ -7,7 +7,7 @@ import pytest
 import torch
 from drawn_tables import mixed_table
 
-from mbndt.conformance.verify import special_values
+from mbndt.conformance.boundary import special_values
 from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.learning.network.encoding import fit_encoder, typed_columns
 from mbndt.learning.network.frozen import TrainedNetwork

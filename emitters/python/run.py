@@ -1,0 +1,26 @@
+"""Run a module in this Python over a table, for verification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbndt.emitters.base import Artifact
+from mbndt.interpreter import Predictions
+from mbndt.tables.table import Table
+
+
+def run(artifact: Artifact, table: Table) -> Predictions:
+    """Answer the rows of a table by calling the module's functions."""
+    rules = artifact.rules
+    module: dict[str, Any] = {"__name__": artifact.name}
+    exec(compile(artifact.text, f"{artifact.name}.py", "exec"), module)
+    rows = list(table.records(rules.used))
+    probabilities = None
+    if rules.task == "classification":
+        listed = [module["predict_proba"](row) for row in rows]
+        shape = (len(rows), len(rules.target.classes))
+        probabilities = np.array(listed, np.float64).reshape(shape)
+    leaf = np.array([module["leaf"](row) for row in rows], np.int64)
+    return Predictions(leaf, [module["predict"](row) for row in rows], probabilities)
