@@ -81,7 +81,7 @@ class TrainingSet:
     def repeated(self) -> TrainingSet:
         """Return the rows as often as they weigh, in their order.
 
-        Where that is no whole number of times, or above `MOST_REPEATED` rows, they stay as they are.
+        Where that is no whole number, or above `MOST_REPEATED` rows, they stay as they are.
         """
         times = self.weights.astype(np.int64) if self.count <= MOST_REPEATED else None
         if times is None or np.any(times != self.weights) or np.all(times == 1):
