@@ -1,15 +1,38 @@
-"""A trained network at rest: hard routing in NumPy, and the intervals that it means."""
+"""A trained network at rest: hard routing in NumPy alone, and the intervals that it means."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from torch.nn.functional import softplus
 
 from mbndt.arrays import Flags, Floats, Indices, Ints
 from mbndt.learning.network.encoding import GRID, SCORE_END, least
-from mbndt.learning.network.tree import Parameters, Shape, thresholds
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a network: `depth` D, `branching` B, `scores` F, `outputs` K of a leaf."""
+
+    depth: int
+    branching: int
+    scores: int
+    outputs: int = 1
+
+    @property
+    def leaves(self) -> int:
+        """Return L = B^D."""
+        return int(self.branching**self.depth)
+
+    @property
+    def nodes(self) -> int:
+        """Return N, the number of splits."""
+        return (self.leaves - 1) // (self.branching - 1)
+
+    def level(self, depth: int) -> slice:
+        """Return the nodes of one level in heap order."""
+        start = (self.branching**depth - 1) // (self.branching - 1)
+        return slice(start, start + self.branching**depth)
 
 
 @dataclass(frozen=True)
@@ -27,20 +50,6 @@ class TrainedNetwork:
     widths: Floats  # [N, B-1], softplus of the gaps: widths[:, k] lies below cuts[:, k]
     masks: Floats  # [N, B], the logits
     leaves: Floats  # [L, K]
-
-    @classmethod
-    def of(cls, params: Parameters, shape: Shape, tau: float, restart: int = 0) -> TrainedNetwork:
-        """Freeze one restart's parameters."""
-        one = {name: value[restart].detach().cpu().double() for name, value in params.items()}
-        return cls(
-            shape,
-            tau,
-            one["selector"].argmax(-1).numpy(),
-            thresholds(one).numpy(),
-            softplus(one["gaps"]).numpy(),
-            one["masks"].numpy(),
-            one["leaves"].numpy(),
-        )
 
     def branch(self, node: int, score: Floats, alive: Flags) -> Indices:
         """Return the branch that rows of given scores [n] take at a node, [n].

@@ -18,13 +18,13 @@ from sklearn.model_selection import train_test_split
 from torch import Tensor
 
 from mbndt.arrays import Floats, Indices, Ints
-from mbndt.learning.network.frozen import TrainedNetwork
+from mbndt.learning.network.frozen import Shape, TrainedNetwork
 from mbndt.learning.network.losses import Loss
 from mbndt.learning.network.tree import (
     Parameters,
-    Shape,
     Soft,
     forward,
+    freeze,
     gradients,
     initial,
     outputs_of,
@@ -72,14 +72,14 @@ def train(
             params, "restarts", settings.first_epochs, settings.first_patience, "loss"
         )
         order = score.argsort(descending=True, stable=True).tolist()
-        restarts = tuple(TrainedNetwork.of(best, run.shape, settings.tau, r) for r in order)
+        restarts = tuple(freeze(best, run.shape, settings.tau, r) for r in order)
         if settings.epochs == 0:
             return Trained(restarts[0], run.history, restarts)
         params = {name: value[order[:1]] for name, value in best.items()}
         best, _ = run.stage(
             params, "training", settings.epochs, settings.patience, settings.monitor
         )
-        network = TrainedNetwork.of(best, run.shape, settings.tau)
+        network = freeze(best, run.shape, settings.tau)
         return Trained(network, run.history, restarts)
 
 

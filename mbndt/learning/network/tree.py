@@ -19,34 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from mbndt.learning.network.frozen import Shape, TrainedNetwork
+
 CLAMP = 12.0
 STEPS = 5  # of Newton, to the last digits of float32 for some thousand features
 Parameters: TypeAlias = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The sizes of a network: `depth` D, `branching` B, `scores` F, `outputs` K of a leaf."""
-
-    depth: int
-    branching: int
-    scores: int
-    outputs: int = 1
-
-    @property
-    def leaves(self) -> int:
-        """Return L = B^D."""
-        return int(self.branching**self.depth)
-
-    @property
-    def nodes(self) -> int:
-        """Return N, the number of splits."""
-        return (self.leaves - 1) // (self.branching - 1)
-
-    def level(self, depth: int) -> slice:
-        """Return the nodes of one level in heap order."""
-        start = (self.branching**depth - 1) // (self.branching - 1)
-        return slice(start, start + self.branching**depth)
 
 
 def initial(shape: Shape, restarts: int, seed: int) -> Parameters:
@@ -331,3 +308,17 @@ def outputs_of(params: Parameters, routing: Routing) -> Tensor:
     """Return the output of each row's leaf, [R, n, K]."""
     index = routing.leaf[..., None].expand(-1, -1, params["leaves"].shape[-1])
     return params["leaves"].gather(1, index)
+
+
+def freeze(params: Parameters, shape: Shape, tau: float, restart: int = 0) -> TrainedNetwork:
+    """Return one restart's network at rest."""
+    one = {name: value[restart].detach().cpu().double() for name, value in params.items()}
+    return TrainedNetwork(
+        shape,
+        tau,
+        one["selector"].argmax(-1).numpy(),
+        thresholds(one).numpy(),
+        softplus(one["gaps"]).numpy(),
+        one["masks"].numpy(),
+        one["leaves"].numpy(),
+    )

@@ -10,9 +10,9 @@ from drawn_tables import mixed_table
 from mbndt.conformance.boundary import special_values
 from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.learning.network.encoding import fit_encoder, typed_columns
-from mbndt.learning.network.frozen import TrainedNetwork
+from mbndt.learning.network.frozen import Shape
 from mbndt.learning.network.pruning import prune, surviving
-from mbndt.learning.network.tree import Shape, initial
+from mbndt.learning.network.tree import freeze, initial
 from mbndt.rules import Group, Interval, Leaf, NumericSplit
 from mbndt.rules.boxes import answer, equivalent
 from mbndt.tables.schema import Schema, infer_features
@@ -37,7 +37,7 @@ def drawn(seed: int, branching: int = 3, depth: int = 3, rows: int = 120):
     params["masks"] += 2 * torch.randn_like(params["masks"])
     # Each leaf's output is its own number, so that a leaf of the rules names its network leaf.
     params["leaves"] = torch.arange(float(shape.leaves)).view(1, -1, 1)
-    network = TrainedNetwork.of(params, shape, 0.3)
+    network = freeze(params, shape, 0.3)
     scores = encoder.encode(typed)
 
     def make_leaf(leaf, outputs, rows):

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbndt.learning.network.encoding import GRID
-from mbndt.learning.network.frozen import TrainedNetwork
+from mbndt.learning.network.frozen import Shape
 from mbndt.learning.network.tree import (
     CLAMP,
-    Shape,
     bounds,
     entmax15,
     forward,
+    freeze,
     gradients,
     initial,
     node_values,
@@ -181,7 +181,7 @@ def test_at_rest_a_network_routes_as_in_training(shape):
     routing = forward(params, shape, TAU, x.T)
     everything = np.ones((shape.nodes, shape.branching), bool)
     for r in range(2):
-        network = TrainedNetwork.of(params, shape, TAU, r)
+        network = freeze(params, shape, TAU, r)
         hits, leaf = network.route(x.numpy(), everything)
         assert np.array_equal(leaf, routing.leaf[r].numpy())
         assert hits[0].sum() == len(x)
@@ -200,7 +200,7 @@ def test_bounds_are_where_the_branch_at_rest_changes(seed, branching, tau, masks
     params["masks"] *= masks
     params["gaps"] += gaps
     params["gaps"][..., 0] = np.log(np.expm1(1e-6))
-    network = TrainedNetwork.of(params, shape, tau)
+    network = freeze(params, shape, tau)
     found = bounds(params, node_values(params), tau)[:, 0, 0].numpy()
     assert np.all(found[1:] >= found[:-1])
     score = np.linspace(-5.2, 5.2, 2001)
@@ -214,7 +214,7 @@ def test_score_intervals_are_where_the_branch_changes(seed, branching, data):
     shape = Shape(1, branching, 1)
     params, _ = drawn(shape, 1, seed)
     params["masks"] *= data.draw(st.sampled_from([0.5, 1.0, 4.0]))
-    network = TrainedNetwork.of(params, shape, data.draw(st.sampled_from([0.08, 0.3, 1.2])))
+    network = freeze(params, shape, data.draw(st.sampled_from([0.08, 0.3, 1.2])))
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=branching, max_size=branching)))
     alive[data.draw(st.integers(0, branching - 1))] = True
     intervals = network.intervals(0, alive)
