@@ -157,7 +157,7 @@ BAD_TABLES = {
     "one row": ("x,y\n1,a\n", "expected at least 2"),
     "no rows": ("x,y\n", "expected at least 2"),
     "empty file": ("", "empty"),
-    "a column twice": ("x,x,y\n1,2,a\n", "duplicate (column|feature) 'x'"),
+    "a column twice": ("x,x,y\n1,2,a\n", "duplicate column 'x'"),
     "ragged row": ("x,y\n1,a\n2\n", "row 2 has 1 cells"),
     "missing target": ("x,y\n1,a\n2,\n3,b\n", "row 2"),
     "target column gone": ("x,z\n1,a\n", "no column 'y'"),

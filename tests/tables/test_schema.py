@@ -140,7 +140,7 @@ def test_a_schema_adds_units_and_overrules_types():
         ({"features": {}}, "a list of objects"),
         ({"features": [{"type": "float64"}]}, "'name'"),
         ({"target": 3}, "target"),
-        ({"features": [{"name": "x"}, {"name": "x"}]}, "duplicate (column|feature) 'x'"),
+        ({"features": [{"name": "x"}, {"name": "x"}]}, "duplicate feature 'x'"),
     ],
 )
 def test_a_wrong_schema_is_refused(found, message):
