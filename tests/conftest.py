@@ -37,5 +37,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped, and what to install")
         for reason, count in lacking.most_common():
             terminalreporter.write_line(f"{count:5} {reason}")
-        other = len(reasons) - lacking.total()
-        terminalreporter.write_line(f"{other:5} that don't apply here, whatever is installed")
+        if other := len(reasons) - lacking.total():
+            terminalreporter.write_line(f"{other:5} that don't apply here, whatever is installed")

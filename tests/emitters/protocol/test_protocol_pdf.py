@@ -12,6 +12,7 @@ from printed import NO_PDF
 from strategies import chain, many_intervals, regression, single_leaf
 
 from mbndt.emitters import emit
+from mbndt.emitters.protocol import font
 from mbndt.emitters.protocol.pdf import pdf
 from mbndt.errors import EngineMissing
 from mbndt.rules import Rules
@@ -124,6 +125,7 @@ def test_nothing_is_fetched_for_it(tmp_path):
         found = pdf(
             [
                 f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
+                f"<style>{font.faces('')} * {{ font-family: {font.FAMILY} }}</style>"
                 f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text',
             ]
         )
