@@ -14,10 +14,9 @@ from mbndt.emitters import emit, emitter
 from mbndt.emitters.base import C_KEYWORDS, identifier
 from mbndt.emitters.nested import pieces
 from mbndt.errors import OptionError
-from mbndt.interpreter import _branch
 from mbndt.rules import Feature, FeatureType, NumericSplit, walk
 from mbndt.rules.cuts import arms, double_cut, ranges
-from mbndt.rules.values import float32_above, read_value
+from mbndt.rules.values import branch_of, float32_above, read_value
 
 X = Feature("x", FeatureType.FLOAT64)
 SINGLE = Feature("x", FeatureType.FLOAT32)
@@ -101,7 +100,7 @@ def test_ranges_and_arms_send_values_where_the_interpreter_does(rules):
         cuts = {part.below for part in parts if part.below is not None}
         for raw in special_values(feature, cuts):
             value = read_value(feature.type, raw)
-            child = split.children[_branch(split, value)]
+            child = split.children[branch_of(split, value)]
             # A float32 cut is made for the double before rounding.
             x = raw if feature.type == FeatureType.FLOAT32 and value is not None else value
             assert taken(arms(rules, split), x) is child

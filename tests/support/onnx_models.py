@@ -1,5 +1,8 @@
 """ONNX models of rules, and their answers."""
 
+import math
+
+import numpy as np
 import onnx
 import onnxruntime
 
@@ -66,3 +69,23 @@ def agrees(rules: Rules, options: dict, rows: int = 300) -> None:
     found = check(rules, "onnx", options, [boundary_rows(rules, rows)])
     assert found.outcome in ("agrees", "refused"), found
     assert found.mismatches == 0, found
+
+
+def leaf_by(rules: Rules, values, dtype, name: str = "x", **options) -> list[int]:
+    """Leaf ids of one hand-made column, the way around `Onnx.run`."""
+    column = np.array(values, dtype).reshape(-1, 1)
+    (leaf,) = session_of(rules, **options).run(["leaf"], {name: column})
+    return leaf.tolist()
+
+
+def tree_attributes(model: onnx.ModelProto) -> list[dict]:
+    """The attributes of each tree operator, the routers' first, the main tree's last."""
+    return [
+        {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+        for node in model.graph.node
+        if node.op_type == "TreeEnsembleRegressor"
+    ]
+
+
+def neighbours(x: float) -> list[float]:
+    return [math.nextafter(x, -math.inf), x, math.nextafter(x, math.inf)]

@@ -53,26 +53,6 @@ EVERY = [COLUMNS, COLUMNS_FLOAT, MATRIX, MATRIX_FLOAT]
 NUMERIC = (FeatureType.FLOAT64, FeatureType.FLOAT32, FeatureType.INTEGER, FeatureType.BOOLEAN)
 
 
-def leaf_by(rules: Rules, values, dtype, name: str = "x", **options) -> list[int]:
-    """Leaf ids of one hand-made column, the way around `Onnx.run`."""
-    column = np.array(values, dtype).reshape(-1, 1)
-    (leaf,) = session_of(rules, **options).run(["leaf"], {name: column})
-    return leaf.tolist()
-
-
-def tree_attributes(model: onnx.ModelProto) -> list[dict]:
-    """The attributes of each tree operator, the routers' first, the main tree's last."""
-    return [
-        {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        for node in model.graph.node
-        if node.op_type == "TreeEnsembleRegressor"
-    ]
-
-
-def neighbours(x: float) -> list[float]:
-    return [math.nextafter(x, -math.inf), x, math.nextafter(x, math.inf)]
-
-
 @pytest.mark.parametrize("options", EVERY, ids=str)
 @settings(max_examples=25)
 @given(rules=rule_trees(kinds=NUMERIC))

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import duckdb
 import pytest
+from sql_embedded import Tables
 from sql_rules import one_group, one_split, sql
-from test_sql_embedded import Tables
-from test_sql_servers import Server
+from sql_servers import Server
 
 from mbndt.errors import DataError, EngineMissing
 from mbndt.interpreter import predict

@@ -3,173 +3,37 @@ differently, over columns of their own types.
 """
 
 import math
-import os
 import random
-import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example as case
 from hypothesis import given, settings
-from sql_rules import X, nesting, one_group, one_split, sql, twins
-from strategies import HOSTILE_TEXTS, chain, many_intervals, regression, rule_trees, single_leaf
+from sql_embedded import ENGINES, Tables, agrees, available
+from sql_rules import X, nesting, one_group, one_split, sql
+from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
-from mbndt.conformance.boundary import boundary_rows
 from mbndt.conformance.verify import check
-from mbndt.emitters import emitter
 from mbndt.emitters.sql import dialects as sql_dialects
-from mbndt.emitters.sql.engines.base import engine
-from mbndt.errors import EngineMissing, TargetError
 from mbndt.interpreter import predict
 from mbndt.rules import (
     INT64_MAX,
     INT64_MIN,
     Feature,
     FeatureType,
-    Group,
     Interval,
     Leaf,
     NumericSplit,
     Rules,
-    SetSplit,
     Target,
     TargetType,
 )
-from mbndt.spark import local_session
 from mbndt.tables.table import Table
-
-ENGINES = ["clickhouse", "datafusion", "spark"]
-COLUMNS = {
-    "clickhouse": {
-        "float": "Nullable(Float32)",
-        "double": "Nullable(Float64)",
-        "integer": "Nullable(Int64)",
-        "boolean": "Nullable(Bool)",
-        "text": "Nullable(String)",
-    },
-    "datafusion": {
-        "float": "REAL",
-        "double": "DOUBLE",
-        "integer": "BIGINT",
-        "boolean": "BOOLEAN",
-        "text": "VARCHAR",
-    },
-    "spark": {
-        "float": "FLOAT",
-        "double": "DOUBLE",
-        "integer": "BIGINT",
-        "boolean": "BOOLEAN",
-        "text": "STRING",
-    },
-}
-KINDS = {
-    "float64": "double",
-    "float32": "double",
-    "integer": "integer",
-    "boolean": "boolean",
-    "category": "text",
-}
 
 
 @pytest.fixture(params=ENGINES)
 def dialect(request):
     return available(request.param)
-
-
-def available(dialect):
-    try:
-        engine(dialect)
-    except EngineMissing as error:
-        pytest.skip(str(error))
-    return dialect
-
-
-def quoted(dialect, name):
-    if dialect == "spark":
-        return "`" + name.replace("`", "``") + "`"
-    name = name.replace("\\", "\\\\") if dialect == "clickhouse" else name
-    return '"' + name.replace('"', '""') + '"'
-
-
-class Tables:
-    """An engine with tables of typed columns, spelt here without any help of sqlglot."""
-
-    def __init__(self, dialect):
-        self.dialect = dialect
-        match dialect:
-            case "clickhouse":
-                from mbndt.emitters.sql.engines.arrow import _clickhouse
-
-                self.session = _clickhouse()
-            case "datafusion":
-                import datafusion
-
-                self.session = datafusion.SessionContext()
-            case "spark":
-                self.session = local_session(1)
-
-    def table(self, text):
-        """Return a statement's rows as an Arrow table."""
-        text = text.rstrip(";\n")
-        match self.dialect:
-            case "clickhouse":
-                return self.session.query(text, "ArrowTable")
-            case "datafusion":
-                return self.session.sql(text).to_arrow_table()
-            case _:
-                return self.session.sql(text).toArrow()
-
-    def rows(self, text):
-        return list(zip(*(column.to_pylist() for column in self.table(text).columns), strict=True))
-
-    def leaves(self, text):
-        found = self.table(text)
-        order = np.argsort(found["id"].to_numpy())
-        return found["leaf"].to_numpy()[order].tolist()
-
-    def fill(self, columns, types, name="data"):
-        """Create a table of `columns`, name to values, in which `id` counts the rows."""
-        import pyarrow
-
-        count = len(next(iter(columns.values()), range(3)))
-        arrays = [pyarrow.array(range(count)), *map(pyarrow.array, columns.values())]
-        plain = pyarrow.table(arrays, names=["id", *columns])
-        own, name = self.own_names(plain), quoted(self.dialect, name)
-        kinds = [COLUMNS[self.dialect].get(kind, kind) for kind in types.values()]
-        listed = [
-            f"CAST(c{k} AS {kind}) AS {quoted(self.dialect, column)}"
-            for k, (column, kind) in enumerate(zip(columns, kinds, strict=True), start=1)
-        ]
-        select = f"SELECT {', '.join(['c0 AS id', *listed])} FROM plain"
-        match self.dialect:
-            case "clickhouse":
-                self.session.query(f"DROP TABLE IF EXISTS {name}")
-                select = select.replace("FROM plain", "FROM Python(own)")
-                self.session.query(f"CREATE TABLE {name} ENGINE = Memory AS {select}")
-            case "datafusion":
-                self.session.deregister_table("plain")
-                self.session.from_arrow(own, "plain")
-                self.session.sql(f"CREATE OR REPLACE TABLE {name} AS {select}").collect()
-            case _:
-                self.session.createDataFrame(own).createOrReplaceTempView("plain")
-                self.session.sql(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
-
-    def own_names(self, plain):
-        return plain.rename_columns([f"c{k}" for k in range(plain.num_columns)])
-
-    def fill_for(self, rules, rows=40, name="data"):
-        """Create a table for rules, and return its rows as the interpreter reads them."""
-        data = boundary_rows(rules, rows) if rules.features else Table({}, 3)
-        types = {feature.name: KINDS[feature.type] for feature in rules.features}
-        columns = {name: list(data.column(name)) for name in types}
-        self.fill(columns, types, name)
-        return data
-
-
-def agrees(rules, dialect, rows=60):
-    found = check(rules, "sql", {"dialect": dialect}, [boundary_rows(rules, rows)])
-    assert (found.outcome, found.mismatches) == ("agrees", 0), (found.note, found.first)
 
 
 def test_an_engine_reads_every_literal_as_its_double(dialect):
@@ -418,150 +282,6 @@ def test_every_output_of_an_expression_answers_as_the_interpreter(dialect, make)
         text = sql(rules, dialect, output=output, table="data", **{"as": "expression"})
         rows = tables.rows(f"SELECT id, {text} AS y FROM data")
         assert [row[1] for row in sorted(rows)] == answers
-
-
-@pytest.mark.parametrize("taken", ["leaf", "prediction", "probability_1"])
-def test_an_unrelated_column_named_as_an_output_is_an_error(dialect, taken):
-    """ClickHouse, left alone, would answer with the table's own column."""
-    rules, tables = one_split(X, [0.5]), Tables(dialect)
-    tables.fill({"x": [0.0], taken: [7]}, {"x": "double", taken: "integer"})
-    for form in ("select", "view"):
-        if (form, dialect) != ("view", "spark"):
-            with pytest.raises(Exception, match=f"(?i)ambiguous.*{taken}"):
-                tables.rows(sql(rules, dialect, **{"as": form}))
-    found = tables.table(sql(rules, dialect, prefix="p_"))
-    assert found.column_names == [
-        "id",
-        "x",
-        taken,
-        *(f"p_{name}" for name in ("prediction", "leaf", "probability_0", "probability_1")),
-    ]
-    assert found["p_leaf"].to_pylist() == [0]
-
-
-@pytest.mark.parametrize("prefix", ["p \"'`\\", "é\n", "--", "/*", "a.b", "x) String, ("])
-def test_hostile_prefixes(dialect, prefix):
-    rules, tables = one_split(X, [0.5, 5e-324][::-1]), Tables(dialect)
-    tables.fill({"x": [0.0, 0.25, 0.5]}, {"x": "double"})
-    found = tables.table(sql(rules, dialect, prefix=prefix))
-    assert found.column_names[2:4] == [prefix + "prediction", prefix + "leaf"]
-    assert found[prefix + "leaf"].to_pylist() == [0, 1, 2]
-    assert found[prefix + "probability_1"].to_pylist() == [1.0, 0.875, 0.75]
-
-
-@pytest.mark.parametrize(
-    "name", ["q\"'`; DROP TABLE x; --", "with blank", "answers", "é😀\\n", "select", "a.b"]
-)
-def test_hostile_table_names(dialect, name):
-    rules, tables = chain(3), Tables(dialect)
-    data = tables.fill_for(rules, name=name)
-    expected = predict(rules, data).leaf.tolist()
-    option = '"' + name.replace('"', '""') + '"'
-    assert tables.leaves(sql(rules, dialect, table=option)) == expected
-    tool = emitter("sql", dialect=dialect, table=option)
-    assert tool.run(tool.emit(rules), data).leaf.tolist() == expected
-
-
-def test_all_hostile_names_and_texts_at_once(dialect):
-    folded = {sql_dialects.java_case(text): text for text in HOSTILE_TEXTS}
-    outputs = ("leaf", "prediction", "probability_0")
-    names = [n for n in folded.values() if n not in outputs and "${" not in n]
-    node = Leaf(len(names), 0.0)
-    for level, name in reversed(list(enumerate(names))):
-        node = SetSplit(
-            name, (Group((names[level - 1],), 0),), 1, (Leaf(level, float(level)), node), 1
-        )
-    features = tuple(
-        Feature(name, FeatureType.CATEGORY, (names[level - 1],)) for level, name in enumerate(names)
-    )
-    agrees(Rules("*/ '", Target("y", TargetType.FLOAT64), features, node), dialect, 100)
-
-
-TWINS = [("a", "A"), ("É", "é"), ("ı", "i"), ("İ", "i̇"), ("k", "\u212a"), ("ß", "ẞ"), ("σ", "ς")]
-
-
-@pytest.mark.parametrize("first, second", TWINS)
-def test_columns_are_refused_where_the_engine_takes_them_for_one(dialect, first, second):
-    try:
-        text = sql(twins(first, second), dialect)
-    except TargetError as error:
-        assert "for one" in str(error)
-        assert dialect == "spark"
-        return
-    tables = Tables(dialect)
-    tables.fill(
-        {first: [-1.0, -1.0, 1.0], second: [-1.0, 1.0, -1.0]}, {first: "double", second: "double"}
-    )
-    assert tables.leaves(text) == [0, 1, 2]
-
-
-@pytest.mark.parametrize("dialect", ["spark", "databricks", "spark2"])
-def test_variables_of_spark_stay_texts_and_are_refused_as_names(dialect):
-    texts = ("${env:HOME}", "a${", "}", "${spark.app.name}", "\\${x}")
-    text = sql(replace(one_group("c", texts), name="${env:HOME}"), dialect)
-    assert "${" not in text
-    assert "CONCAT('', '" not in text
-    message = r"reads the name of a variable in '\$\{env:HOME\}"
-    for refused in (
-        lambda: sql(one_group("${env:HOME}", ("a",)), dialect),
-        lambda: sql(single_leaf(), dialect, prefix="${env:HOME}"),
-        lambda: sql(single_leaf(), dialect, table="${env:HOME}"),
-        lambda: sql(single_leaf(), dialect, view="${env:HOME}", **{"as": "view"}),
-    ):
-        with pytest.raises(TargetError, match=message):
-            refused()
-    if dialect == "spark":
-        available("spark")
-        values = [*texts, os.environ["HOME"], "${"]
-        rules = replace(one_group("c", texts), target=Target("y", TargetType.STRING, texts[:2]))
-        found = check(rules, "sql", {"dialect": "spark"}, [Table.of({"c": values})])
-        assert (found.outcome, found.mismatches) == ("agrees", 0), found
-
-
-def test_databricks_has_the_words_of_spark(example):
-    for rules in (example, chain(40), regression(), single_leaf()):
-        for form in ("select", "expression"):
-            first, second = (sql(rules, d, **{"as": form}) for d in ("spark", "databricks"))
-            assert first == second
-
-
-@pytest.mark.parametrize(
-    "name, package",
-    [
-        ("clickhouse", "chdb"),
-        ("datafusion", "datafusion"),
-        ("spark", "pyspark"),
-        ("clickhouse", "pyarrow"),
-    ],
-)
-def test_a_missing_engine_says_what_to_install(name, package, monkeypatch):
-    for other in ("chdb", "datafusion", "pyspark"):
-        if other != package:
-            monkeypatch.setitem(sys.modules, other, os)
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(EngineMissing, match=f"{package} isn.t installed: pip install .*{package}"):
-        engine(name)
-
-
-def test_spark_without_java_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyspark", os)
-    monkeypatch.setitem(sys.modules, "pyarrow", os)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(EngineMissing, match="Java isn't installed: apt-get install"):
-        engine("spark")
-
-
-def test_a_column_that_is_named_as_another_with_its_table_is_not_taken_for_it():
-    available("clickhouse")
-    for names in (("a", "data.a"), ("data", "data.data"), ("*", "data.*"), ("a", "answers.leaf")):
-        leaves = tuple(Leaf(i, (i / 4, 1 - i / 4)) for i in range(3))
-        other = NumericSplit(names[1], (Interval(0.5, 0), Interval(None, 1)), 0, leaves[:2])
-        root = NumericSplit(names[0], (Interval(0.5, 0), Interval(None, 1)), 0, (other, leaves[2]))
-        features = tuple(Feature(name, FeatureType.FLOAT64) for name in names)
-        rules = Rules("r", Target("y", TargetType.STRING, ("no", "yes")), features, root)
-        found = check(rules, "sql", {"dialect": "clickhouse"}, [boundary_rows(rules, 60)])
-        assert (found.outcome, found.mismatches) == ("agrees", 0), (names, found.note)
 
 
 @pytest.mark.parametrize("missing, unseen", [(0, 1), (1, 0), (1, 1)])
