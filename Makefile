@@ -13,7 +13,9 @@ test: .venv/installed
 
 # What reads, learns, renders and answers, on the lowest releases that pyproject.toml allows.
 LOWEST = test_checkpoint.py test_estimator.py test_extras.py cli/test_report.py \
-    emitters/onnx/test_onnx.py emitters/sql/test_sql.py tables/test_schema.py tables/test_table.py
+    emitters/onnx/test_onnx.py emitters/onnx/test_onnx_model.py emitters/sql/test_sql.py \
+    emitters/sql/test_sql_dialects.py emitters/sql/test_sql_names.py tables/test_schema.py \
+    tables/test_table.py
 
 lowest: build/lowest/installed
 	PYTHONPATH=$(CURDIR) build/lowest/bin/pytest -q -n 2 $(LOWEST:%=tests/%)
