@@ -1,135 +1,41 @@
 """The sheet's page in a browser: what its form answers, shows and refuses, and how it prints."""
 
-import io
 import re
-import shutil
-from pathlib import Path
 
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from printed import needs_poppler, overprinted, shown_beyond
-from sheets import long_words, two_way
-from strategies import chain, many_intervals, regression, rule_trees
+from pages import (
+    ATTACK,
+    CHROMIUM,
+    DRAWN,
+    MIXED_SHEET,
+    TREES,
+    asked,
+    choose,
+    fill,
+    hostile,
+    kept,
+    opened_pages,
+    outcome,
+    started_browser,
+)
+from sheets import two_way
+from strategies import rule_trees
 
 from mbndt.conformance.boundary import boundary_rows
-from mbndt.emitters import emit
 from mbndt.emitters.protocol.grammar import BOOLEANS, unquoted
 from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.interpreter import predict
 from mbndt.rules import (
     Feature,
     FeatureType,
-    Group,
-    Interval,
-    Leaf,
-    NumericSplit,
-    Rules,
-    SetSplit,
-    Target,
-    TargetType,
 )
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright isn't installed: pip install playwright"
-)
-pypdf = pytest.importorskip("pypdf")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="Chromium isn't installed: apt-get install chromium"
 )
 
-DATA = Path(__file__).parents[2] / "data"
-MIXED_SHEET = DATA / "mixed.sheet.toml"
-DRAWN = (Phase.explicit, Phase.generate)  # a browser is too slow to shrink in
-MILLIMETRE = 72 / 25.4
-PAPERS = {"A4": (210, 297), "Letter": (215.9, 279.4)}
-ATTACK = "\"'></script></style><script>pwned=1</script><img src=x onerror=pwned=1>${pwned=1}"
-
-
-def kept(name):
-    return Rules.from_json((DATA / f"{name}.rules.json").read_bytes())
-
-
-def hostile():
-    """Return rules whose every text tries to run."""
-    name = Feature(
-        f"a{ATTACK}",
-        FeatureType.CATEGORY,
-        (ATTACK, "__proto__", "</script>"),
-        ATTACK,
-        ATTACK,
-        ATTACK,
-    )
-    size = Feature("__proto__", FeatureType.FLOAT64, (), f"b{ATTACK}")
-    inner = NumericSplit(
-        "__proto__",
-        (Interval(0.5, 0), Interval(None, 1)),
-        0,
-        (Leaf(0, (1.0, 0.0)), Leaf(1, (0.0, 1.0))),
-    )
-    root = SetSplit(
-        name.name, (Group((ATTACK, "</script>"), 0),), 1, (inner, Leaf(2, (0.4, 0.6))), 1
-    )
-    labels = Target(f"c{ATTACK}", TargetType.STRING, (f"no{ATTACK}", "yes"), ATTACK, ATTACK)
-    return Rules(ATTACK, labels, (name, size), root, {ATTACK: ATTACK})
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def view(browser, tmp_path_factory):
-    """Open the page of some rules from disk; it must do so in silence, and load nothing."""
-    page = browser.new_page()
-    page.set_default_timeout(10_000)
-    noise = []
-    page.on("console", lambda message: noise.append(message.text))
-    page.on("pageerror", lambda error: noise.append(str(error)))
-    page.on("dialog", lambda dialog: noise.append(dialog.message))
-    page.on("request", lambda request: noise.append(request.url))
-    path = tmp_path_factory.mktemp("page") / "sheet.html"
-
-    def show(rules, sheet=None):
-        path.write_text(emit(rules, "protocol", sheet=sheet).text, encoding="utf-8")
-        page.set_viewport_size({"width": 1200, "height": 900})
-        page.emulate_media(media="screen", color_scheme="light")
-        noise.clear()
-        page.goto(path.as_uri())
-        assert noise == [path.as_uri()]
-        noise.clear()
-        return page
-
-    yield show
-    assert noise == []
-    page.close()
-
-
-def asked(page):
-    """Return the field asked last."""
-    return page.locator("#" + page.locator("fieldset:visible").last.get_attribute("id"))
-
-
-def fill(page, text):
-    box = asked(page).get_by_role("textbox")
-    box.fill(text)
-    box.press("Tab")
-
-
-def choose(page, text):
-    asked(page).get_by_label(text, exact=text != "not measured").check()
-
-
-def outcome(page):
-    return page.locator("#outcome").inner_text()
-
-
-# Answers
 
 ANSWER = """
 rows => rows.map(cells => {
@@ -147,6 +53,16 @@ rows => rows.map(cells => {
   return document.getElementById("outcome").textContent;
 })
 """
+
+
+@pytest.fixture(scope="module")
+def browser():
+    yield from started_browser()
+
+
+@pytest.fixture(scope="module")
+def view(browser, tmp_path_factory):
+    yield from opened_pages(browser, tmp_path_factory.mktemp("page"))
 
 
 def cell(feature, value):
@@ -189,17 +105,6 @@ def assert_answers(page, rules, rows):
         assert said(answer, label) == label, cells[i]
 
 
-TREES = {
-    "example": lambda: kept("example"),
-    "mixed": lambda: kept("mixed"),
-    "breast mass": lambda: kept("breast_mass"),
-    "chain of 50": lambda: chain(50),
-    "64 intervals": many_intervals,
-    "regression": regression,
-    "hostile": hostile,
-}
-
-
 @pytest.mark.parametrize("name", TREES)
 def test_the_form_gives_the_interpreters_answers(view, name):
     rules = TREES[name]()
@@ -234,9 +139,6 @@ def test_texts_that_try_to_run_are_shown_as_they_are(view):
     assert ATTACK in page.locator("h1").inner_text()
     assert page.evaluate("typeof pwned") == "undefined"
     assert page.locator("img, main script").count() == 0
-
-
-# What it shows
 
 
 def marked(page):
@@ -388,6 +290,8 @@ texts => texts.map(text => {
   return ["read", "error"].map(end => document.getElementById(`field-0-${end}`).textContent);
 })
 """
+
+
 SIGN, POWER = "[+-]?", "(?:e[+-]?[0-9]+)?"
 
 
@@ -407,8 +311,14 @@ def meanings(text):
 
 
 DIGITS = st.text(st.sampled_from("0123456789"), max_size=4)
+
+
 ODD = st.text(st.sampled_from("0123456789.,.,-+−eE '’·٫٬،１१٣०\u00a0\u202f_x½²∞"), max_size=9)
+
+
 PARTS = st.lists(DIGITS | st.sampled_from(["000", "500", "234"]), min_size=1, max_size=3)
+
+
 MARKED = st.builds(
     lambda sign, parts, mark: sign + mark.join(parts),
     st.sampled_from(["", "-", "+", "−"]),
@@ -437,14 +347,6 @@ def test_an_odd_number_is_read_rightly_or_refused_and_never_as_another(view):
 
     holds()
     assert min(seen) > 100
-
-
-def test_the_page_is_set_in_the_font_that_it_carries(view):
-    pytest.importorskip("fontpkg_arimo")
-    page = view(kept("mixed"), MIXED_SHEET)
-    page.evaluate("document.fonts.ready")
-    faces = page.evaluate("[...document.fonts].map(({ family, status }) => [family, status])")
-    assert faces == [["mbndt Sans", "loaded"]] * 3
 
 
 @pytest.mark.parametrize(
@@ -484,180 +386,3 @@ def test_the_way_lights_up_step_by_step(view):
         "result-11",
         "end-11",
     }
-
-
-# How it looks
-
-SHOWN = {
-    "breast mass": ("breast_mass", None),
-    "mixed": ("mixed", MIXED_SHEET),
-    "example": ("example", None),
-}
-sheets = pytest.mark.parametrize("name, sheet", SHOWN.values(), ids=SHOWN)
-
-
-def print_on(paper, page):
-    page.emulate_media(media="print", color_scheme="dark")
-    return pypdf.PdfReader(io.BytesIO(page.pdf(format=paper)))
-
-
-@sheets
-@pytest.mark.parametrize("paper", PAPERS)
-def test_it_prints_on_one_page_without_the_form(view, name, sheet, paper):
-    printed = print_on(paper, view(kept(name), sheet))
-    assert len(printed.pages) == 1
-    size = [float(side) for side in printed.pages[0].mediabox[2:]]
-    assert size == pytest.approx([side * MILLIMETRE for side in PAPERS[paper]], abs=1)
-    text = printed.pages[0].extract_text()
-    assert "Procedure" in text
-    assert "Name and signature" in text
-    assert "Fill in on screen" not in text
-
-
-@pytest.mark.parametrize(
-    "name, sheet, width, scheme",
-    [
-        ("mixed", MIXED_SHEET, 1200, "light"),
-        ("example", None, 390, "light"),
-        ("example", None, 1200, "dark"),
-        ("mixed", MIXED_SHEET, 390, "dark"),
-    ],
-)
-def test_it_is_accessible_in_light_and_dark_empty_refused_and_answered(
-    view, name, sheet, width, scheme
-):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page = view(kept(name), sheet)
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=scheme)
-    page.locator("summary").click()
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
-    fill(page, "nothing")
-    assert axe.run(page).response["violations"] == []
-    asked(page).get_by_role("textbox").fill("")
-    while not outcome(page).startswith("R"):
-        choose(page, "not measured")
-    assert axe.run(page).response["violations"] == []
-
-
-CONTRAST = """
-() => {
-  const channel = c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const rgb = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = element => {
-    const [r, g, b, a = 1] = rgb(getComputedStyle(element).backgroundColor);
-    return a > 0 || !element.parentElement ? [r, g, b] : ground(element.parentElement);
-  };
-  return [...document.querySelectorAll("main *")].filter(element => element.checkVisibility()
-    && [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())
-    && !element.closest("title, :disabled")).map(element => {
-      const style = getComputedStyle(element);
-      const own = rgb(element instanceof SVGElement ? style.fill : style.color);
-      const [low, high] = [light(own), light(ground(element))].sort((a, b) => a - b);
-      return [(high + 0.05) / (low + 0.05), element.textContent];
-    });
-}
-"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out_from_its_ground(view, scheme):
-    page = view(kept("example"))
-    page.emulate_media(color_scheme=scheme)
-    fill(page, "1")
-    choose(page, "“alert”")
-    choose(page, "not measured")
-    assert outcome(page) == "R4: “intensive care”"
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 100
-    assert min(found)[0] >= 4.5, min(found)
-
-
-@sheets
-def test_nothing_is_wider_than_a_telephone(view, name, sheet):
-    page = view(kept(name), sheet)
-    page.set_viewport_size({"width": 390, "height": 900})
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-TEXTS = """
-() => [...document.querySelectorAll(".tree text")].map(text => {
-  const { x, y, width, height } = text.getBBox();
-  return [x, y, x + width, y + height, text.textContent];
-})
-"""
-SLACK = 2.3  # a line's box is higher than its letters
-
-
-def overlapping(boxes):
-    for i, (left, top, right, bottom, text) in enumerate(boxes):
-        for a, b, c, d, other in boxes[:i]:
-            wide, high = min(right, c) - max(left, a), min(bottom, d) - max(top, b)
-            if wide > 0.5 and high > SLACK:
-                yield text, other
-
-
-@pytest.mark.parametrize("name", ["mixed", "breast mass", "example", "64 intervals", "regression"])
-def test_no_text_of_the_drawing_lies_on_another(view, name):
-    page = view(TREES[name]())
-    boxes = page.evaluate(TEXTS)
-    assert boxes
-    assert [*overlapping(boxes)] == []
-    width = page.evaluate("document.querySelector('.tree').viewBox.baseVal.width")
-    assert all(box[0] >= 0 and box[2] <= width for box in boxes)
-
-
-def test_no_text_of_the_drawing_lies_on_another_in_any_tree(view):
-    @settings(max_examples=40, phases=DRAWN)
-    @given(rule_trees())
-    def holds(rules):
-        assert [*overlapping(view(rules).evaluate(TEXTS))] == []
-
-    holds()
-
-
-@pytest.mark.parametrize("name", ["mixed", "breast mass", "example"])
-def test_the_drawing_of_an_ordinary_tree_cuts_no_text(view, name):
-    page = view(TREES[name]())
-    assert "…" not in page.locator(".tree").inner_html()
-
-
-def test_a_tree_too_large_to_read_is_not_drawn(view):
-    assert view(chain(50)).locator(".tree").count() == 0
-    assert view(chain(7)).locator(".tree").count() == 1
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_large_sheets_break_between_steps_and_rows(view, paper):
-    texts = [page.extract_text() for page in print_on(paper, view(chain(50))).pages]
-    assert 1 < len(texts) < 25
-    for number in range(1, 50):  # each leads to a result and to the next
-        (text,) = [text for text in texts if re.search(rf"Step {number}: \w+\?", text)]
-        assert re.search(rf"go to step {number + 1}\b", text)
-        assert f"R{number - 1}: " in text
-
-
-@needs_poppler
-def test_no_long_word_lies_on_another_in_print(view):
-    @settings(max_examples=25, phases=DRAWN)
-    @given(st.text(st.sampled_from("aiWM%éЖ漢"), min_size=1, max_size=70))
-    @example("Pneumonoultramicroscopicsi")
-    def holds(word):
-        rules, sheet = long_words(word)
-        for stated in (None, sheet):
-            page = view(rules, stated)
-            page.emulate_media(media="print", color_scheme="light")
-            content = page.pdf(format="A4")
-            assert overprinted(content) == []
-            assert shown_beyond(content, 210) == []
-
-    holds()
-
-
-@pytest.mark.parametrize("tree", ["chain of 50", "mixed", "breast mass"])
-def test_no_step_is_broken_between_two_columns(view, tree):
-    page = view(TREES[tree]())
-    parts = "[...document.querySelectorAll('.step')].map(step => step.getClientRects().length)"
-    assert set(page.evaluate(parts)) == {1}
