@@ -188,7 +188,7 @@ def _refuse_unsure(moves: Sequence[Move]) -> None:
         raise RulesError(
             f"{len(unsure)} thresholds would leave the gap between training values, as far as"
             f" the rules know it (first {shown(first.feature)}: {first.before!r} to"
-            f" {first.after!r}); give the training table by --data to count what changes"
+            f" {first.after!r}); give the training table by `data` to count what changes"
         )
 
 

@@ -31,6 +31,18 @@ if TYPE_CHECKING:
     from mbndt.tables.table import Table
 
 
+# What `explanations` measures, as it is printed.
+MEASURES = {
+    "explanation size": "features tested for an answer (mean)",
+    "largest explanation": "features tested for an answer (most)",
+    "conditions": "conditions met for an answer (mean)",
+    "enough": "features needed for an answer (mean)",
+    "redundant paths": "fraction of paths that test more than is needed",
+    "redundant paths by rows": "fraction of rows on such paths",
+    "removable conditions": "fraction of tested features that are not needed",
+}
+
+
 class _Console(Console):
     """A console that leaves a broken pipe to the command line."""
 
@@ -219,7 +231,7 @@ def metric_lines(rules: Rules, table: Table | None) -> list[str]:
     """Return lines on how much an explanation asks of a reader, what is redundant, and with a table
     what its rows with missing values leave answered.
     """
-    lines = [f"{name}: {value:.3g}" for name, value in explanations(rules).items()]
+    lines = [f"{MEASURES[name]}: {value:.3g}" for name, value in explanations(rules).items()]
     if table is not None:
         rows, share = answered_share(rules, table)
         lines.append(

@@ -100,7 +100,11 @@ def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, tab
     table, changed = holdable(rules, tool, table)
     if changed:
         listed = ", ".join(map(str, tool.unheld()))
-        own = f"{changed} values of {table.source} that can't be there ({listed}) made the next"
+        values = "1 value" if changed == 1 else f"{changed:,} values"
+        own = (
+            f"{values} of {table.source} replaced by the nearest that a column there can hold,"
+            f" as it cannot hold {listed}"
+        )
         note = "; ".join(filter(None, (note, own)))
     expected, got = tool.expected(rules, table), tool.run(artifact, table)
     wrong = differences(expected, got)

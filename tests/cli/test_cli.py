@@ -500,13 +500,13 @@ def test_show_metrics_tells_what_reasons_ask_for_and_what_gaps_leave_answered(ru
     assert code == 0
     for said in (
         "leaf 0",
-        "explanation size: ",
-        "redundant paths: ",
-        "largest explanation: 3",
+        "features tested for an answer (mean): ",
+        "fraction of paths that test more than is needed: ",
+        "features tested for an answer (most): 3",
         "rows that lack a value in use: 2 of 3, of which ",
     ):
         assert said in out
-    assert "explanation size" not in run("show", EXAMPLE)[1]
+    assert "features tested" not in run("show", EXAMPLE)[1]
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
