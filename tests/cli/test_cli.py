@@ -1,19 +1,16 @@
 """The command line as users meet it: files in, artefacts out, every mistake one line and exit 2."""
 
-import csv
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from command_line import caller, failed, write_csv
 from conftest import EXAMPLE
 from drawn_tables import mixed_table
 
 from mbndt import __version__, load
-from mbndt.cli import main as cli
 from mbndt.cli.report import predictions_csv
 from mbndt.interpreter import leaf_ids
 
@@ -22,42 +19,13 @@ ROWS = "respiratory rate,lactate,on oxygen,AVPU\n8,1.5,true,alert\n9.0,,,\n,2.15
 
 @pytest.fixture
 def run(monkeypatch, capsysbinary):
-    """Run the command line in process; return exit code, stdout and stderr."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["mbndt", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsysbinary.readouterr()
-        return stop.value.code, out.decode(), err.decode()
-
-    return call
-
-
-def write_csv(path: Path, rows: int = 120, seed: int = 0) -> Path:
-    table = mixed_table(rows, seed)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table.columns)
-        writer.writerows(zip(*(list(c) for c in table.columns.values()), strict=True))
-    return path
+    return caller(monkeypatch, capsysbinary)
 
 
 @pytest.fixture
 def rows_csv(tmp_path):
     (tmp_path / "rows.csv").write_text(ROWS)
     return tmp_path / "rows.csv"
-
-
-def failed(outcome: tuple[int, str, str], *words: str) -> None:
-    code, out, err = outcome
-    assert code == 2
-    assert out == ""
-    assert err.startswith("mbndt: error: ")
-    assert err.count("\n") == 1
-    assert len(err) <= 2001
-    for word in words:
-        assert word in err
 
 
 def test_train_compile_predict_verify_show_hang_together(run, tmp_path):
@@ -151,33 +119,6 @@ def test_version_and_help_exit_0(run):
     assert all(command in out for command in COMMANDS)
 
 
-TRAIN = ["train", "DATA", "--target", "y", "-o", "OUT"]
-BAD_TABLES = {
-    "constant target": ("x,y\n1,a\n2,a\n", "'y' is constant"),
-    "one row": ("x,y\n1,a\n", "expected at least 2"),
-    "no rows": ("x,y\n", "expected at least 2"),
-    "empty file": ("", "empty"),
-    "a column twice": ("x,x,y\n1,2,a\n", "duplicate column 'x'"),
-    "ragged row": ("x,y\n1,a\n2\n", "row 2 has 1 cells"),
-    "missing target": ("x,y\n1,a\n2,\n3,b\n", "row 2"),
-    "target column gone": ("x,z\n1,a\n", "no column 'y'"),
-    "stray text": ("x,y\n" + "1,a\n2,b\n" * 9 + "high,a\n", "row 19: got 'high'"),
-    "constant number": ("x,y\n1,0.5\n2,0.5\n", "'y' is constant"),
-    "nameless column": (",y\n1.5,a\n2,b\n", "no name"),
-    "not text": (b"x,y\n1,\xff\n", "UTF-8"),
-    "a target too large": ("x,y\n1,0.5\n2,1e200\n", "row 2"),
-}
-
-
-@pytest.mark.parametrize("content, message", BAD_TABLES.values(), ids=BAD_TABLES)
-def test_a_table_that_train_cant_use(run, tmp_path, content, message):
-    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
-    data.write_bytes(content if isinstance(content, bytes) else content.encode())
-    words = [{"DATA": data, "OUT": out}.get(word, word) for word in TRAIN]
-    failed(run(*words), message)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]
-
-
 @pytest.mark.parametrize(
     "words, message",
     [
@@ -249,6 +190,8 @@ def test_progress_and_notes_stay_off_a_pipe(tmp_path):
 
 
 HEAVY = ("torch", "pandas", "sklearn", "onnx", "numpy", "sqlglot", "duckdb", "onnxruntime")
+
+
 NEEDED = {"python": (), "c": (), "protocol": (), "sql": ("sqlglot",), "onnx": ("onnx", "numpy")}
 
 
@@ -329,15 +272,6 @@ def test_nothing_run_is_no_success(run, monkeypatch):
     assert "not run" in out
 
 
-def test_missing_targets_are_dropped_on_request_and_told(run, tmp_path):
-    data = tmp_path / "data.csv"
-    data.write_text("x,t\n1,1\n2,nan\n3,0\n4,\n5,0\n")
-    words = ["train", data, "--target", "t", "--holdout", 0, "--preset", "fast", "-o"]
-    failed(run(*words, tmp_path / "m.pt"), "column 't' is missing in row 2, 4")
-    code, _, err = run(*words, tmp_path / "m.pt", "--drop-missing-target")
-    assert (code, err) == (0, "mbndt: note: 2 rows without a value of 't' were left out\n")
-
-
 def test_a_dash_is_stdout_for_every_output(tmp_path, rows_csv):
     done = shell("cd {f}; {mbndt} predict {m} {r} -o -", f=tmp_path, m=EXAMPLE, r=rows_csv)
     assert done.stdout.startswith("prediction,leaf,")
@@ -347,102 +281,6 @@ def test_a_dash_is_stdout_for_every_output(tmp_path, rows_csv):
     done = shell("cd {f}; {mbndt} compile {m} --target onnx -o - | wc -c", f=tmp_path, m=EXAMPLE)
     assert int(done.stdout) > 100
     assert [entry.name for entry in tmp_path.iterdir()] == ["rows.csv"]
-
-
-def test_quiet_keeps_notes_to_itself_and_an_error_stays_one_line(run, tmp_path):
-    words = ["compile", EXAMPLE, "--target", "c", "--number", "int32"]
-    _, _, err = run(*words, "-o", tmp_path / "r.h")
-    assert err.startswith("mbndt: note: ")
-    assert run(*words, "-o", tmp_path / "r.h", "--quiet") == (0, "", "")
-    failed(run(*words, "-o", tmp_path / "none" / "r.h"), "none/r.h")
-
-
-def test_a_schema_that_is_wrong_is_told_before_the_training(run, tmp_path):
-    data = write_csv(tmp_path / "data.csv")
-    schema = tmp_path / "schema.json"
-    for text, message in (
-        ('{"features": [{"name": "x", "type": "flot64"}]}', "did you mean 'float64'"),
-        ('{"features": [{"name": "colour", "categories": ["", "a"]}]}', "schema: feature 'colour'"),
-        ('{"features": ' + "[" * 100_000, "schema.json"),
-        ('{"target": {"name": "z"}}', "target.name"),
-    ):
-        schema.write_text(text)
-        words = ["train", data, "--target", "y", "--schema", schema, "-o", tmp_path / "m.pt"]
-        failed(run(*words), message)
-
-
-def test_tune_finds_settings_and_writes_a_model(run, tmp_path):
-    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
-    write_csv(data, 120)
-    words = ["tune", data, "--target", "y", "--minutes", 1, "--trials", 2, "--folds", 2]
-    words += ["--preset", "fast", "--report", tmp_path / "r.json", "-o", out]
-    code, stdout, err = run(*words)
-    assert code == 0, err
-    assert "the best of 2 trials" in err
-    assert "held out 24 rows" in stdout
-    assert load(out).target.name == "y"
-    report = json.loads((tmp_path / "r.json").read_text())
-    assert report["held out"]["rows"] == 24
-    assert report["rules"]["sha256"] == load(out).fingerprint
-
-
-@pytest.mark.parametrize("suffix", [".json", ".pt"])
-def test_refine_makes_rules_better_for_their_size(run, tmp_path, suffix):
-    data, model, out = tmp_path / "data.csv", tmp_path / "m.pt", tmp_path / f"r{suffix}"
-    write_csv(data, 200)
-    assert (
-        run("train", data, "--target", "y", "-o", model, "--preset", "paper", "--depth", 2)[0] == 0
-    )
-    code, _, err = run("refine", model, data, "--target", "y", "-o", out)
-    assert code == 0, err
-    before, after = load(model), load(out)
-    assert f"{len(before.leaves)} leaves to {len(after.leaves)}" in err
-    start, end = re.search(r"objective ([0-9.]+) refined to ([0-9.]+)", err).groups()
-    assert float(end) <= float(start)
-    assert after.provenance["refined from"] == before.fingerprint
-
-
-def test_a_number_is_learned_as_a_regression(run, tmp_path):
-    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
-    data.write_text("x,y\n" + "".join(f"{i},{i % 50 + 0.5}\n" for i in range(150)))
-    code, stdout, err = run("train", data, "--target", "y", "-o", out, "--preset", "fast")
-    assert code == 0, err
-    assert "R squared" in stdout
-    assert load(out).task == "regression"
-    code, stdout, _ = run("predict", out, data)
-    assert stdout.startswith("prediction,leaf\n")
-
-
-def test_weights_are_a_column_that_is_not_learned_from(run, tmp_path):
-    data, out = tmp_path / "data.csv", tmp_path / "model.pt"
-    data.write_text("x,w,y\n" + "".join(f"{i},{i % 3},{'ab'[i % 2]}\n" for i in range(90)))
-    words = ["train", data, "--target", "y", "-o", out, "--preset", "fast", "--weights", "w"]
-    assert run(*words, "--holdout", 0)[0] == 0
-    rules = load(out)
-    assert [feature.name for feature in rules.features] == ["x"]
-    assert sum(leaf.size for leaf in rules.leaves) == 60  # those of weight zero say nothing
-    failed(run(*words[:-1], "v"), "--weights", "no column 'v'")
-    failed(run(*words[:-1], "y"), "--weights", "is the target")
-
-
-def test_outputs_never_overwrite_each_other_or_the_data(run, tmp_path):
-    data, out = write_csv(tmp_path / "data.csv"), tmp_path / "model.pt"
-    before = data.read_bytes()
-    words = ["train", data, "--target", "y", "--preset", "fast"]
-    failed(run(*words, "-o", out, "--report", out), "would be overwritten")
-    failed(run(*words, "-o", data), "would be overwritten")
-    assert data.read_bytes() == before
-    assert not out.exists()
-
-
-def test_a_price_without_refining_is_refused(run, tmp_path):
-    data = write_csv(tmp_path / "data.csv")
-    words = ["train", data, "--target", "y", "-o", tmp_path / "m.pt"]
-    failed(run(*words, "--no-refine", "--compact"), "--compact")
-    failed(run(*words, "--preset", "paper", "--penalty", 3), "--penalty")
-
-
-# The decision sheet
 
 
 def test_a_template_is_filled_in_and_stands_on_the_sheet(run, tmp_path):
