@@ -1,4 +1,4 @@
-"""What SQL dialects say differently: a table of their words and limits, and values said in them.
+"""What SQL dialects say differently: a table of their words, limits and ways to write values.
 
 Templates are written in the dialect itself, with `x` for the column or the literal.
 """
@@ -22,9 +22,7 @@ from mbndt.rules import INT64_MIN, FeatureType
 
 if TYPE_CHECKING:
     Expr: TypeAlias = exp.Expr
-
-# What holds every value of a feature's type, in sqlglot's words, which it spells in each dialect.
-# A float32 feature comes as doubles: the rules round it.
+# What holds every value of a feature's type, in sqlglot's words; rules round a float32's doubles.
 TYPES = {
     FeatureType.FLOAT64: "DOUBLE",
     FeatureType.FLOAT32: "DOUBLE",
@@ -387,7 +385,7 @@ _DIALECTS = {
         true="1",  # TRUE would be the column of that name where there is one
         false="0",
         fold=ascii_case,
-        nesting=10,  # its parser overflows at 13 to 24, by what stands around and within
+        nesting=10,  # its parser overflows at 13 to 24 levels
         answers=Answers.LATERAL,
     ),
     "trino": Dialect(nan="IS_NAN(x)"),
