@@ -38,8 +38,10 @@ C_KEYWORDS = frozenset(
 
 @dataclass(frozen=True)
 class Artifact:
-    """What an emitter made: `content` (text, or bytes of a binary format), the `rules` it says,
-    and `notes` for the user (a dropped interval, a chosen scale).
+    """What an emitter made.
+
+    It has the `content` (text, or bytes of a binary format), the `rules` it says, and `notes` for
+    the user (a dropped interval, a chosen scale).
     """
 
     name: str
@@ -80,8 +82,9 @@ class Emitter(ABC):
         """
 
     def report(self, artifact: Artifact) -> list[str]:
-        """Return lines about what an artefact takes where it runs; raises `OptionError` for a
-        target that has none.
+        """Return lines about what an artefact takes where it runs.
+
+        Raises `OptionError` for a target that has none.
         """
         raise OptionError(f"report: only for target c, got {self.target}")
 

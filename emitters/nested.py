@@ -47,8 +47,10 @@ def functions(rules: Rules, branches: Callable[[Split], Iterable[Branch]]) -> li
 
 
 def pieces(root: Node, depth: int) -> dict[int, Node]:
-    """Cut a deep tree for languages that limit nesting: `{id(node): node}` of the root and of
-    each split whose depth is a multiple of `depth`, in depth-first order.
+    """Cut a deep tree for languages that limit nesting, and return the pieces' roots.
+
+    They are `{id(node): node}` of the root and of each split whose depth is a multiple of `depth`,
+    in depth-first order.
     """
     return {
         id(node): node

@@ -95,10 +95,9 @@ def _rules_entry(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def with_rules(path: Path, rules: Rules) -> bytes:
-    """Return the content of a model file, or rules JSON, with other rules in the place of its own;
-    rules JSON for what came from a pipe.
+    """Return the content of a model file, or rules JSON, with other rules in the place of its own.
 
-    Raises `CheckpointError` for a damaged model file.
+    For what came from a pipe, it is rules JSON. Raises `CheckpointError` for a damaged model file.
     """
     if not path.is_file():  # what came from a pipe is gone
         return rules.to_json().encode()

@@ -117,8 +117,10 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         return self._answers(X).leaf
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state as plain values, the rules as their JSON, for stores that trust few
-        types. The network and its encoder, which only `model_` had, stay behind.
+        """Return the state as plain values, the rules as their JSON.
+
+        This is for stores that trust few types. The network and its encoder, which only `model_`
+        had, stay behind.
         """
         state = dict(super().__getstate__())
         model = state.pop("model_", None)

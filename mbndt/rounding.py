@@ -1,6 +1,7 @@
-"""Thresholds at the decimals that people measure with, rounded in the rules, before any target is
-compiled: within the gap between training values where that allows it, else with a count of the rows
-that change leaf.
+"""Thresholds at the decimals that people measure with.
+
+They are rounded in the rules, before any target is compiled: within the gap between training values
+where that allows it, else with a count of the rows that change leaf.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ LeafIds: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Move:
-    """A threshold rounded: `safe` where the new one lies in the old one's gap, so that it sorts
-    all training rows as before.
+    """A threshold rounded.
+
+    It is `safe` where the new one lies in the old one's gap, so that it sorts all training rows as
+    before.
     """
 
     feature: str
@@ -50,12 +53,12 @@ class Move:
 def to_decimals(
     rules: Rules, decimals: Mapping[str, int], typed: Mapping[str, Column] | None = None
 ) -> tuple[Rules, list[Move]]:
-    """Round the thresholds of some features to so many decimals (-1: tens); return the rules and
-    the thresholds that changed.
+    """Return rules with the thresholds of some features rounded, and the thresholds that changed.
 
-    A threshold goes to the nearest such number in its gap between training values (`typed`, else
-    those that the rules' provenance states), or if there is none to the nearest at all. Raises
-    `RulesError` where two thresholds of a split would become one.
+    They are rounded to so many decimals (-1: tens). A threshold goes to the nearest such number in
+    its gap between training values (`typed`, else those that the rules' provenance states), or if
+    there is none to the nearest at all. Raises `RulesError` where two thresholds of a split would
+    become one.
     """
     rounded: dict[str, dict[Threshold, Move]] = {}
     for name in decimals.keys() & {feature.name for feature in rules.used if feature.type.numeric}:
@@ -123,9 +126,11 @@ def _multiple(number: Decimal, unit: Decimal, rounding: str) -> Decimal:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Rounded rules: the thresholds that changed, the rows [n] that change leaf among `rows` of a
-    table (None without one), the balanced accuracy (a regression: R squared) before and after on
-    those that have a target, and what to be warned of.
+    """Rounded rules, and what the rounding changed.
+
+    That is the thresholds that changed, the rows [n] that change leaf among `rows` of a table (None
+    without one), the balanced accuracy (a regression: R squared) before and after on those that
+    have a target, and what to be warned of.
     """
 
     rules: Rules

@@ -129,8 +129,9 @@ class C(COptions, Emitter):
         return answers(form, [label_text(label) for label in classes], found)
 
     def expected(self, rules: Rules, table: Table) -> Predictions:
-        """Return the interpreter's answers to the rows as the number type stores them, with
-        results as the type holds them.
+        """Return the interpreter's answers to the rows as the number type stores them.
+
+        The results are as the type holds them.
         """
         if self.number == "double":
             return super().expected(rules, table)
@@ -164,8 +165,9 @@ class _Words:
         self.asks_nan, self.below = False, ""
 
     def functions(self, diagram: Diagram) -> list[View]:
-        """Return the functions of a diagram, each before those that call it; the one to call from
-        without has number 0.
+        """Return the functions of a diagram, each before those that call it.
+
+        The one to call from without has number 0.
         """
         own = diagram.functions()
         number = {place: i for i, place in enumerate(reversed(own))}

@@ -138,8 +138,10 @@ class Format:
         return found
 
     def _chosen_scale(self, feature: Feature) -> int:
-        """Return the least power of ten that holds each threshold exactly, or else the greatest
-        that keeps all of them in range; 1 where none does.
+        """Return the power of ten by which a feature's thresholds become whole numbers.
+
+        It is the least that holds each threshold exactly, or else the greatest that keeps all of
+        them in range; 1 where none does.
         """
         if feature.type == FeatureType.INTEGER:
             return 1
@@ -155,8 +157,10 @@ class Format:
         return scale
 
     def notes(self) -> list[str]:
-        """Return what the user should know: scales that are chosen or too coarse, and intervals
-        that no number of the type reaches.
+        """Return what the user should know of scales and of intervals.
+
+        Scales are named that are chosen or too coarse, and intervals that no number of the type
+        reaches.
         """
         found = [] if not self.number.high else self._scale_notes()
         dropped = list(dict.fromkeys(self._dropped()))
@@ -206,8 +210,7 @@ class Format:
                 low, start = max(low, high), end
 
     def results(self) -> tuple[list[list[float]], int]:
-        """Return for each leaf its probabilities, or its value, as numbers of the type, and what
-        they are divided by.
+        """Return each leaf's probabilities, or value, as numbers of the type, and their divisor.
 
         Raises `TargetError` for a value out of range.
         """
@@ -231,8 +234,10 @@ class Format:
         return [[round(Fraction(value) * scale)] for (value,) in rows], scale
 
     def answers(self) -> dict[str, list[Hashable]]:
-        """Return what each function of a header answers, by leaf: numbers as literals, those of
-        probabilities with their classes and, where they are cleared first, without zeros.
+        """Return what each function of a header answers, by leaf.
+
+        Numbers are literals, those of probabilities with their classes and, where they are cleared
+        first, without zeros.
         """
         results, leaves = self.results()[0], self.rules.leaves
         found: dict[str, list[Hashable]] = {"leaf": [leaf.leaf for leaf in leaves]}
@@ -245,8 +250,9 @@ class Format:
 
     @property
     def clears(self) -> bool:
-        """Tell whether all probabilities are cleared before the answer's are set: it is shorter
-        where there are many.
+        """Tell whether all probabilities are cleared before the answer's are set.
+
+        It is shorter where there are many.
         """
         return len(self.rules.target.classes) > FEW_CLASSES
 

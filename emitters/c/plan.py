@@ -1,5 +1,7 @@
-"""Rules as nested comparisons in C: no table and no `switch`, of which compilers make tables too,
-since a core whose flash isn't data memory (AVR) holds every table in RAM.
+"""Rules as nested comparisons in C, with no table and no `switch`.
+
+Compilers make tables of a `switch` too, and a core whose flash isn't data memory (AVR) holds every
+table in RAM.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ BIG = 1000
 
 @dataclass(frozen=True)
 class Fork:
-    """Ask whether a value is below `low`, from `low` up, equal to it, within or beyond
+    """A question about where a value falls.
+
+    It asks whether the value is below `low`, from `low` up, equal to it, within or beyond
     `[low, high)`, or NaN.
     """
 
@@ -43,10 +47,11 @@ Plan: TypeAlias = int | Fork
 
 
 def plan(cuts: Sequence[Threshold], ways: Sequence[int], nan: int | None = None) -> Plan:
-    """Return the questions, halving at each, that send a value to `ways[k]` where k of the rising
-    `cuts` are not above it, and NaN (None: there is none) to the way `nan`.
+    """Return the questions, halving at each, that send a value the way of its place among `cuts`.
 
-    Every comparison with NaN is false, so they are put such that it falls where it belongs.
+    That is `ways[k]` where k of the rising `cuts` are not above it; NaN goes to the way `nan`
+    (None: there is none). Every comparison with NaN is false, so they are put such that it falls
+    where it belongs.
     """
     if nan is None:
         return _halved(cuts, ways, 0, len(cuts), None)
@@ -92,8 +97,10 @@ class Choice:
 
 
 class Diagram:
-    """The rules' steps for one kind of answer (`answers`, by leaf id), equal ones only once and
-    each after those it leads to; splits that decide nothing about the answer are left out.
+    """The rules' steps for one kind of answer (`answers`, by leaf id).
+
+    Equal ones are there only once, and each comes after those it leads to; splits that decide
+    nothing about the answer are left out.
     """
 
     def __init__(self, form: Format, answers: Sequence[Hashable]) -> None:
@@ -136,8 +143,9 @@ class Diagram:
         return most[self.root]
 
     def functions(self) -> list[int]:
-        """Return the steps that are functions of their own: those that more than one place leads
-        to, those too deep in another, and last the root.
+        """Return the steps that are functions of their own, the root last.
+
+        The others are those that more than one place leads to, and those too deep in another.
         """
         uses: Counter[int] = Counter()
         depth: dict[int, int] = {self.root: 0}
@@ -157,8 +165,9 @@ class Diagram:
 
 
 def _codes(feature: Feature, split: SetSplit) -> list[tuple[Threshold | None, int]]:
-    """Return the ranges of a set's codes, as their ends and children: -1 is missing, then come the
-    values by index; any other code of a category is unseen.
+    """Return the ranges of a set's codes, as their ends and children.
+
+    -1 is missing, then come the values by index; any other code of a category is unseen.
     """
     child = {value: group.to for group in split.groups for value in group.values}
     if feature.type == FeatureType.BOOLEAN:

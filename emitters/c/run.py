@@ -85,11 +85,10 @@ def execute(header: str, driver: str, rows: bytes) -> bytes:
 
 
 def structs(form: Format, table: Table) -> npt.NDArray[np.void]:
-    """Return a table's rows as the structs that the header reads, [n]; features that the rules
-    don't use are missing.
+    """Return a table's rows as the structs that the header reads, [n].
 
-    Raises `DataError` for a table that doesn't fit, `TargetError` for an integer that C keeps for
-    missing values.
+    Features that the rules don't use are missing. Raises `DataError` for a table that doesn't fit,
+    `TargetError` for an integer that C keeps for missing values.
     """
     import numpy as np
 
@@ -131,8 +130,9 @@ def _stored(form: Format, feature: Feature, column: Column) -> Array:
 
 
 def _fixed(form: Format, feature: Feature, column: Column) -> Array:
-    """Return numbers as integers at the feature's scale: the greatest that stands for no more
-    than the number, or the nearer end of the range.
+    """Return numbers as integers at the feature's scale.
+
+    Each is the greatest that stands for no more than the number, or the nearer end of the range.
     """
     import numpy as np
 

@@ -79,8 +79,9 @@ class Size:
 
 
 def cores() -> list[Core]:
-    """Return the small cores for which a compiler is found, or else the one that runs here;
-    raises `EngineMissing` where there is no compiler at all.
+    """Return the small cores for which a compiler is found, or else the one that runs here.
+
+    Raises `EngineMissing` where there is no compiler at all.
     """
     found = []
     for name, commands in CORES.items():
@@ -134,10 +135,10 @@ def _sections(data: bytes) -> Iterator[tuple[str, int]]:
 
 
 def size_report(artifact: Artifact, form: Format) -> list[str]:
-    """Return lines on a header's cost: the comparisons, then by core the bytes of flash, RAM and
-    stack of each function where an application calls that one alone.
+    """Return lines on a header's cost.
 
-    Raises `EngineMissing` where there is no compiler.
+    They give the comparisons, then by core the bytes of flash, RAM and stack of each function where
+    an application calls that one alone. Raises `EngineMissing` where there is no compiler.
     """
     counts = {kind: Diagram(form, ends).comparisons() for kind, ends in form.answers().items()}
     said = ", ".join(f"{kind} {count}" for kind, count in counts.items())
@@ -164,8 +165,9 @@ def _cost(core: Core, artifact: Artifact, form: Format, kind: str) -> str:
 
 
 def _stack(artifact: Artifact, kind: str, own: dict[str, int]) -> int:
-    """Return the bytes of stack of the longest chain of calls, given those of each function; one
-    that was built into its caller has none of its own.
+    """Return the bytes of stack of the longest chain of calls, given those of each function.
+
+    One that was built into its caller has none of its own.
     """
     deepest: dict[str, int] = {}
     for name, body in re.findall(

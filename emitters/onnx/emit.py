@@ -100,8 +100,9 @@ class Onnx(OnnxOptions, Emitter):
         return run(artifact, self.form, table)
 
     def expected(self, rules: Rules, table: Table) -> Predictions:
-        """Return the interpreter's answers to the rows as the inputs hold them, with numbers
-        rounded as the outputs hold them.
+        """Return the interpreter's answers to the rows as the inputs hold them.
+
+        Their numbers are rounded as the outputs hold them.
         """
         from mbndt.emitters.onnx.run import expected
 

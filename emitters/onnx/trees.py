@@ -57,8 +57,10 @@ TARGET_FIELDS = ("target_treeids", "target_nodeids", "target_ids", "target_weigh
 
 @dataclass(frozen=True)
 class Number:
-    """A number type: its name in ONNX and in NumPy, the size up to which it holds every whole
-    number, and how it rounds a double.
+    """A number type.
+
+    It has its name in ONNX and in NumPy, the size up to which it holds every whole number, and how
+    it rounds a double.
     """
 
     onnx: str
@@ -110,8 +112,10 @@ Pieces: TypeAlias = tuple[Source, tuple[float, ...], list[int], int]
 
 @dataclass(frozen=True)
 class Chain:
-    """A column cut into pieces: `ends[i]` takes `cuts[i-1] <= x < cuts[i]`, and the end of index
-    `missing` takes NaN. Ends are nodes, in a router the indexes of children.
+    """A column cut into pieces.
+
+    `ends[i]` takes `cuts[i-1] <= x < cuts[i]`, and the end of index `missing` takes NaN. Ends are
+    nodes, in a router the indexes of children.
     """
 
     source: Source
@@ -132,9 +136,10 @@ class Chain:
 
 
 class Plan:
-    """How all splits of rules are tested: `routers`, and `columns`, the place of each column: what
-    comes from features first, then the routers' answers. `ranked` has the cuts of integers whose
-    column counts them.
+    """How all splits of rules are tested.
+
+    It has `routers`, and `columns`, the place of each column: what comes from features first, then
+    the routers' answers. `ranked` has the cuts of integers whose column counts them.
     """
 
     def __init__(self, rules: Rules, form: Format) -> None:
@@ -169,8 +174,10 @@ class Plan:
         }
 
     def _chain(self, split: Split) -> Chain:
-        """Return how a split is tested, its children being done: with copies of those that stand
-        in several pieces, or where these would grow too large by a router.
+        """Return how a split is tested, its children being done.
+
+        It is tested with copies of those that stand in several pieces, or where these would grow
+        too large by a router.
         """
         source, cuts, ends, missing = self._pieces(split)
         plain = len(ends) + sum(self._sizes[id(child)][0] for child in split.children)

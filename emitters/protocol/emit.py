@@ -208,8 +208,9 @@ def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
 
 
 def _densities(view: Mapping[str, Any]) -> list[str]:
-    """Return how closely a page may be set, by the lines that it will take, the best first; the
-    last is for what fits no page.
+    """Return how closely a page may be set, by the lines that it will take, the best first.
+
+    The last is for what fits no page.
     """
     lines = len(view["answers"]) + len(view["inputs"])
     for step in view["steps"]:

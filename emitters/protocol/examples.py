@@ -16,8 +16,9 @@ Limits: TypeAlias = tuple[Threshold, Threshold]
 def examples(
     sheet: Sheet, titles: Mapping[str, str], ranges: Mapping[str, Limits]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row that takes many steps, and one exactly on a boundary, each walked through, with
-    numbers within the `ranges` of features where their intervals allow it.
+    """Yield a row that takes many steps, and one exactly on a boundary, each walked through.
+
+    Their numbers are within the `ranges` of features where their intervals allow it.
     """
     for edge in (False, True):
         pools = _narrowed(sheet, edge, ranges) if sheet.steps else None

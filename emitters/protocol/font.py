@@ -1,5 +1,6 @@
-"""The font that the sheet brings, so that it looks alike wherever it is read and printed: Arimo, of
-the widths of Arial and Liberation Sans, out of the wheel `fontpkg-arimo`.
+"""The font that the sheet brings, so that it looks alike wherever it is read and printed.
+
+It is Arimo, of the widths of Arial and Liberation Sans, out of the wheel `fontpkg-arimo`.
 """
 
 from __future__ import annotations

@@ -23,11 +23,10 @@ OTHERS = "fonts-noto-core"
 
 
 def pdf(settings: Iterable[str]) -> bytes:
-    """Return the first of several settings of a page, as HTML, that takes one sheet of paper, or
-    else the last, as a PDF.
+    """Return, as a PDF, the first of several settings of a page that takes one sheet of paper.
 
-    Raises `EngineMissing` without WeasyPrint or the sheet's font, and `OptionError` for a character
-    that no font has.
+    Where none does it is the last. The settings are HTML. Raises `EngineMissing` without WeasyPrint
+    or the sheet's font, and `OptionError` for a character that no font has.
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # that it finds no font, or can't cut any

@@ -25,8 +25,10 @@ NO_VALIDATION = ("-", "?", "n/a", "na", "no", "none", "not validated", "not yet"
 
 @dataclass(frozen=True)
 class InputStatement:
-    """What people state about a feature: how it is called and measured, `range` [least, greatest]
-    of plausible values, the `decimals` to record, and what to do if it can't be measured.
+    """What people state about a feature.
+
+    That is how it is called and measured, `range` [least, greatest] of plausible values, the
+    `decimals` to record, and what to do if it can't be measured.
     """
 
     label: str = ""

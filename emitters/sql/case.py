@@ -88,8 +88,9 @@ class Writer:
         return self._refused(output) if leaf is None else self.answer(leaf, output)
 
     def _refused(self, output: int) -> Expr:
-        """Return the answer to a value that is none of its feature's type, which is NULL or, where
-        the test itself raises and NULL would change the column's type, any.
+        """Return the answer to a value that is none of its feature's type.
+
+        It is NULL or, where the test itself raises and NULL would change the column's type, any.
         """
         return self.answer(self.rules.leaves[0], output) if self.words.raises else exp.Null()
 
@@ -108,8 +109,9 @@ class Writer:
         return _case(ways, self._nested(last.child, output))
 
     def _paths(self) -> list[tuple[Leaf | None, list[Expr]]]:
-        """Return each leaf with its tests, in the order in which a row has to try them; None stands
-        for the answer to a value that is none of its feature's type.
+        """Return each leaf with its tests, in the order in which a row has to try them.
+
+        None stands for the answer to a value that is none of its feature's type.
 
         At the turn of a split's last child all rows of its other children are taken, so it needs
         no test. The largest child comes last: no path has more tests than log2 of the leaves.

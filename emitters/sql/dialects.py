@@ -107,8 +107,9 @@ def with_escapes(text: str) -> Expr:
 
 
 def in_utf8mb4(text: str) -> Expr:
-    """Return a text that MySQL reads alike, whatever its settings and the connection's characters:
-    beyond ASCII as the bytes that come, and where it would be spelt with a backslash, in digits.
+    """Return a text that MySQL reads alike, whatever its settings and the connection's characters.
+
+    Beyond ASCII it is the bytes that come, and where it would be spelt with a backslash, digits.
     """
     digits = "\\" in plain(text).sql(dialect="mysql")
     if text.isascii() and not digits:
@@ -120,8 +121,9 @@ def in_utf8mb4(text: str) -> Expr:
 
 
 def in_pieces(text: str) -> Expr:
-    """Return a text that Spark reads alike, whatever its settings: what some would take for an
-    escape stands by its number, and no variable's name in one piece.
+    """Return a text that Spark reads alike, whatever its settings.
+
+    What some would take for an escape stands by its number, and no variable's name in one piece.
     """
     parts = [part for part in re.split(r"([\\'\"\x00-\x1f\x7f])|(?<=\$)(?=\{)", text) if part]
     pieces = [
@@ -205,9 +207,7 @@ class Dialect:
         return self._fill(self.number, column)
 
     def is_text(self, column: Expr, texts: list[str], categories: Iterable[str]) -> Expr:
-        """Return the test that a column, of these categories, is one of some texts, by code
-        point.
-        """
+        """Return the test that a column of these categories is one of some texts, by code point."""
         words = [self._fill(self.word, self.say(text)) for text in texts]
         pattern, special = self.special
         found = any(re.search(pattern, text) for text in categories)

@@ -36,8 +36,10 @@ def _in_dollars_or_quotes(text: str) -> Expr:
 
 @dataclass(frozen=True)
 class Functions:
-    """How a dialect creates functions: what they are called, their most parameters, the body as a
-    text or as it is, and, where the result's type is declared, what else is.
+    """How a dialect creates functions.
+
+    That is what they are called, their most parameters, the body as a text or as it is, and, where
+    the result's type is declared, what else is.
     """
 
     kind: str = "FUNCTION"

@@ -21,8 +21,9 @@ BASIC = tuple(entry.name for entry in fields(Settings) if entry.metadata["basic"
 
 
 def with_options(made: Made) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command options in the place of its `**given`, which are then
-    those that the user gave.
+    """Return a decorator that gives a command options in the place of its `**given`.
+
+    The command's `given` are then those that the user gave.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -67,8 +67,9 @@ def main() -> NoReturn:
 
 
 def with_dashes(message: str, *, first: bool = False) -> str:
-    """Return a message of the library with its parameters as the options that they are here: those
-    in backquotes, and that before the first colon.
+    """Return a message of the library with its parameters as the options that they are here.
+
+    These are those in backquotes, and with `first` that before the first colon.
     """
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     options = {

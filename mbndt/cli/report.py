@@ -228,8 +228,9 @@ def _grow(rules: Rules, node: Node, tree: Tree) -> None:
 
 
 def metric_lines(rules: Rules, table: Table | None) -> list[str]:
-    """Return lines on how much an explanation asks of a reader, what is redundant, and with a table
-    what its rows with missing values leave answered.
+    """Return lines on how much an explanation asks of a reader, and what is redundant.
+
+    With a table, also what its rows with missing values leave answered.
     """
     lines = [f"{MEASURES[name]}: {value:.3g}" for name, value in explanations(rules).items()]
     if table is not None:

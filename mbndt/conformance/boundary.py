@@ -95,8 +95,10 @@ def _rows_at_splits(rules: Rules, pools: Pools, draw: random.Random) -> Iterator
 
 
 def special_values(feature: Feature, thresholds: Collection[Threshold]) -> list[object]:
-    """Return raw values of a feature that meet both sides of the thresholds, every category, and
-    the edges of the type; None stands for missing.
+    """Return raw values of a feature that try its thresholds, categories and the edges of its type.
+
+    They meet both sides of the thresholds, every category, and the edges of the type; None stands
+    for missing.
     """
     match feature.type:
         case FeatureType.BOOLEAN:

@@ -122,8 +122,9 @@ def _compared(found: Check, rules: Rules, tool: Emitter, artifact: Artifact, tab
 
 
 def holdable(rules: Rules, tool: Emitter, table: Table) -> tuple[Table, int]:
-    """Return a table whose values a target's inputs can hold, the others made the next that they
-    can, and the number of these.
+    """Return a table whose values a target's inputs can hold, and the number of those changed.
+
+    Those are made the next values that the inputs can hold.
     """
     columns, changed = dict(table.columns), 0
     for feature in rules.used:

@@ -114,8 +114,9 @@ class Settings(Options):
             raise OptionError("restarts: got 0, expected 1 or more where nothing else starts")
 
     def smooths(self, rows: float) -> bool:
-        """Tell whether the labels of so many training rows are smoothed: one is noise to a few
-        rows, and no longer to many.
+        """Tell whether the labels of so many training rows are smoothed.
+
+        One is noise to a few rows, and no longer to many.
         """
         return self.smoothing > 0 and rows <= SMOOTHED_ROWS
 
@@ -128,9 +129,10 @@ class Settings(Options):
         return min(FEWEST, max(1, int(rows // ROWS_OF_CLASS)))
 
     def price(self, rows: float, noise: float | None, imbalance: float = 1.0) -> float:
-        """Return the penalty of an interval for so many training rows whose labels are so noisy:
-        in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't known; the
-        more so by the `imbalance` of classes, as one row of a light class weighs many.
+        """Return the penalty of an interval for so many training rows whose labels are so noisy.
+
+        It is in proportion to the noise, as Mallows' Cp has it, or to the rows where it isn't
+        known; the more so by the `imbalance` of classes, as one row of a light class weighs many.
         """
         if self.penalty is not None:
             price = self.penalty
@@ -163,8 +165,9 @@ PRESETS = {
 
 
 def preset(name: str, *, compact: bool = False, **changes: Any) -> Settings:
-    """Return a preset's settings with changes, and with more thrift where `compact`; raises
-    `OptionError` that names the option.
+    """Return a preset's settings with changes, and with more thrift where `compact`.
+
+    Raises `OptionError` that names the option.
     """
     choose("preset", name, PRESETS)
     chosen = PRESETS[name]

@@ -158,8 +158,9 @@ def _runs(program: Path, **user: Any) -> bool:
 
 
 def _copied(programs: Path, folder: Path, user: str) -> Path:
-    """Return where a user finds PostgreSQL that lies in the home of another: in a copy that goes
-    with the server's folder.
+    """Return where a user finds PostgreSQL that lies in the home of another.
+
+    It is in a copy that goes with the server's folder.
     """
     version, package = programs.parents[0], programs.parents[1]
     copy = folder / "programs" / package.name / version.name
