@@ -34,7 +34,7 @@ def all_rules() -> Iterator[tuple[str, Rules]]:
     """Yield the tests' rules by name, made by hand and drawn."""
     yield (
         "example",
-        Rules.from_json((Path(__file__).parent / "data/example.rules.json").read_text()),
+        Rules.from_json((Path(__file__).parents[1] / "data/example.rules.json").read_text()),
     )
     for make in (mixed_rules, single_leaf, many_intervals, regression):
         yield make.__name__, make()
