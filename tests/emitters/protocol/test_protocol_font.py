@@ -130,7 +130,7 @@ def test_what_no_font_has_is_refused_by_name_with_its_place_and_the_way_out(tmp_
         assert f"no font here has {word[0]} (U+{ord(word[0]):04X})" in said
         assert word in said.partition("as in")[2]
         assert f"Debian: {package})" in said
-        assert "format html" in said
+        assert "write `format` html" in said
         assert "\n" not in said
 
 
