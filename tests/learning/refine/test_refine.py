@@ -349,5 +349,5 @@ def test_rows_that_dont_fit_the_rules_are_refused():
         rules.refine(X, y[:-1])
     with pytest.raises(DataError, match="no rows"):
         rules.refine(X[:0], y[:0])
-    with pytest.raises(OptionError, match="^penalty: got -1.0"):
+    with pytest.raises(OptionError, match=r"^penalty: got -1\.0"):
         rules.refine(X, y, penalty=-1.0)
