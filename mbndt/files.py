@@ -19,9 +19,9 @@ def read_plain(path: Path, option: str) -> object:
         text = path.read_text("utf-8")
         found: object = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
     except OSError as error:
-        raise OptionError(f"--{option}: {path}: {error.strerror}") from None
+        raise OptionError(f"{option}: {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"--{option}: {path}: {error}") from None
+        raise OptionError(f"{option}: {path}: {error}") from None
     return found
 
 
