@@ -51,7 +51,8 @@ def emitter(target: str, **options: object) -> Emitter:
     chosen = {o[:-1] if keyword.iskeyword(o[:-1]) else o: v for o, v in options.items()}
     for option in chosen:
         if option not in known:
-            choices = nearest(option, known) if known else "; it takes no options"
+            # In backquotes, which the command line turns into dashes.
+            choices = nearest(option, known).replace("'", "`") if known else "; it takes no options"
             raise OptionError(f"{option}: not an option of target '{target}'{choices}")
     return emitter_class(target)(
         **{f"{o}_" if keyword.iskeyword(o) else o: v for o, v in chosen.items()}
