@@ -62,7 +62,10 @@ def main() -> NoReturn:
         # What typer raises for wrong options, whichever release of click it stands on.
         if not hasattr(error, "format_message"):
             raise
-        code = _failed(error.format_message())
+        message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+        if context and not message.endswith("?"):  # which names the nearest already
+            message += f"; see `{context.command_path} --help`"
+        code = _failed(message)
     sys.exit(code if isinstance(code, int) else 0)
 
 
