@@ -102,8 +102,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
 def print_model(model: Model, path: Path) -> None:
     """Print what was learned and how it does on held-out rows."""
     console = _console()
-    count = sizes(model.rules)
-    summary = ", ".join(f"{number} {name}" for name, number in count.items())
+    summary = _counted(model.rules)
     if model.starts:
         how = f"objective {model.objective:.1f}, the best of {len(model.starts)} starts refined"
     else:
@@ -187,16 +186,20 @@ def checks_json(checks: Sequence[Check], rules: Rules) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
+def _counted(rules: Rules) -> str:
+    """Return the sizes of rules in words."""
+    single = {"leaves": "leaf", "splits": "split", "thresholds": "threshold"}
+    single["features used"] = "feature used"
+    return ", ".join(
+        f"{number} {single[name] if number == 1 else name}" for name, number in sizes(rules).items()
+    )
+
+
 def print_rules(rules: Rules) -> None:
     """Print rules as an outline with their measures."""
     console = _console()
     console.print(Text(printable(f"{rules.name}: {rules.task} of {rules.target.name}")))
-    console.print(
-        Text(
-            ", ".join(f"{number} {name}" for name, number in sizes(rules).items())
-            + f", depth {rules.depth}, SHA-256 {rules.fingerprint}"
-        )
-    )
+    console.print(Text(f"{_counted(rules)}, depth {rules.depth}, SHA-256 {rules.fingerprint}"))
     with deep_recursion():
         tree = Tree(_title(rules, rules.root))
         _grow(rules, rules.root, tree)
