@@ -126,7 +126,7 @@ class Format:
                 raise OptionError(f"scale: got {shown(text)}, expected FEATURE=K")
             if name not in known:
                 choices = nearest(name, known)
-                raise OptionError(f"scale: {shown(name)} is not a number feature{choices}")
+                raise OptionError(f"scale: {shown(name)} is not a numeric feature{choices}")
             if name in found:
                 raise OptionError(f"scale: {shown(name)} stands twice")
             if not re.fullmatch("[0-9]{1,10}", digits) or not 1 <= int(digits) <= MAX_SCALE:

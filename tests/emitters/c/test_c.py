@@ -218,7 +218,7 @@ def test_a_wrong_label_comes_back_as_a_wrong_label(example):
         ({"scale": ["x=2"]}, "scale: needs `number` int32, int16, int8, got double"),
         ({"number": "int8", "scale": ["x"]}, "expected FEATURE=K"),
         ({"number": "int8", "scale": ["a=b=1", "a=b=2"]}, "'a=b' stands twice"),
-        ({"number": "int8", "scale": ["flag=1"]}, "'flag' is not a number feature"),
+        ({"number": "int8", "scale": ["flag=1"]}, "'flag' is not a numeric feature"),
         ({"number": "int8", "scale": ["a=c=1"]}, "did you mean 'a=b'"),
         *(
             ({"number": "int8", "scale": [f"a=b={k}"]}, "expected a whole number from 1")
