@@ -270,6 +270,7 @@ def _learning_table(
     settings_options(
         ("depth", "branching", "seed", "class_weight", "penalty"),
         depth="4, or that of the rules if greater",
+        branching="6",
     )
 )
 def refine(

@@ -36,11 +36,14 @@ def with_choices(text: str, choices: Sequence[str]) -> str:
 
 READING = "Reading the table"
 
-Model = Annotated[Path, typer.Argument(help="model file (model.pt), or rules as JSON")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="model file (model.pt), or rules as JSON")
+]
 Data = Annotated[
     Path,
     typer.Argument(
-        help="CSV file (also .gz), Parquet, DuckDB or SQLite file; - for CSV from standard input"
+        metavar="DATA",
+        help="CSV file (also .gz), Parquet, DuckDB or SQLite file; - for CSV from standard input",
     ),
 ]
 Query = Annotated[

@@ -69,6 +69,7 @@ def verify(
             help="target to verify, or all; can be given several times",
             choices=["all", *TARGETS],
             default="all",
+            metavar="TARGET",
         ),
     ] = None,
     rows: Annotated[int, option(help="least number of boundary rows", default=5000)] = 5000,

@@ -153,7 +153,7 @@ def test_version_and_help_exit_0(run):
         (["verify", "MODEL", "--data", "BAD", "--target", "python"], "row 1"),
         (["verify", "MODEL", "--json", "none/r.json"], "none/r.json"),
         (["show", "none.pt"], "none.pt"),
-        (["show"], "model"),
+        (["show"], "MODEL"),
         (["show", "MODEL", "--data", "ROWS"], "--data: only with --metrics"),
         (["round", "MODEL"], "no decimals are stated"),
         (["round", "MODEL", "--decimals", "0"], "--data"),
