@@ -12,6 +12,7 @@ from mbndt.conformance.verify import verify as run_targets
 from mbndt.emitters import TARGETS
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import Rules
+from mbndt.tables.csv_format import CsvFormat, with_marks
 from mbndt.tables.files import read_table
 from mbndt.tables.table import Table
 
@@ -35,6 +36,10 @@ def learn(
     drop_missing_target: bool = False,
     name: str | None = None,
     query: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Model:
@@ -68,6 +73,9 @@ def learn(
         The name of the rules, from which targets make identifiers; the target's where None.
     query
         What to read from a DuckDB or SQLite file.
+    separator, decimal, missing, encoding
+        How a CSV is to be read where that can't be told from it: what separates its cells, the
+        decimal mark, more texts that mean a missing value, and the encoding.
     progress
         Called with `(stage, epoch, epochs, best)` as learning goes on.
     **settings
@@ -86,7 +94,8 @@ def learn(
     from mbndt.learning import settings as learner
 
     chosen = learner.preset(preset, **settings)
-    table, row_weights = _without(_table(data, query), target, weights, exclude)
+    form = CsvFormat(separator, decimal, tuple(missing), encoding)
+    table, row_weights = _without(_table(data, query, form), target, weights, exclude)
     found = model.learn(
         table,
         target,
@@ -98,7 +107,8 @@ def learn(
         drop_missing_target=drop_missing_target,
         progress=progress,
     )
-    return found if name is None else replace(found, rules=replace(found.rules, name=name))
+    rules = with_marks(found.rules if name is None else replace(found.rules, name=name), missing)
+    return replace(found, rules=rules)
 
 
 def save(model: Model | Rules, path: str | Path) -> None:
@@ -170,9 +180,11 @@ def verify(
     return run_targets(rules, table, targets=chosen, rows=rows, seed=seed)
 
 
-def _table(data: object, query: str | None) -> Table:
+def _table(data: object, query: str | None, form: CsvFormat | None = None) -> Table:
     if isinstance(data, (str, Path)):
-        return read_table(data, query)
+        return read_table(data, query, form)
+    if form not in (None, CsvFormat()):
+        raise OptionError("separator, decimal, missing, encoding: only with the path of a CSV")
     if query is not None:
         raise OptionError("query: only with the path of a DuckDB or SQLite file")
     return Table.of(data)

@@ -187,3 +187,18 @@ def test_an_option_named_as_a_keyword_is_spelt_with_an_underscore(example):
     for wrong in ("as__", "dialect_", "_"):
         with pytest.raises(OptionError, match="not an option of target 'sql'"):
             example.compile("sql", **{wrong: "select"})
+
+
+def test_a_csv_is_read_in_python_as_it_is_said(tmp_path):
+    rows = "".join(
+        f"{i % 7},5;{'-9' if i % 5 == 0 else i % 7};{'ab'[i % 7 > 3]}\n" for i in range(60)
+    )
+    path = tmp_path / "data.csv"
+    path.write_text("x;z;y\n" + rows)
+    said = {"separator": ";", "decimal": ",", "missing": ["-9"]}
+    with pytest.warns(mbndt.DataWarning):  # each column alone tells the outcome
+        rules = mbndt.learn(path, "y", restarts=0, holdout=0, **said).rules
+    assert [feature.type for feature in rules.features] == ["float64", "integer"]
+    assert rules.provenance["missing marks"] == ["-9"]
+    with pytest.raises(mbndt.OptionError, match="only with the path of a CSV"):
+        mbndt.learn({"x": [1, 2], "y": [0, 1]}, "y", decimal=",")
