@@ -23,7 +23,7 @@ lowest: build/lowest/installed
 build/lowest/installed: pyproject.toml constraints.txt .ci/lowest.py
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) .ci/lowest.py > build/lowest/requirements.txt
-	build/lowest/bin/pip install -q --disable-pip-version-check -r build/lowest/requirements.txt
+	build/lowest/bin/pip install -qq --disable-pip-version-check -r build/lowest/requirements.txt
 	touch $@
 
 # The wheel, installed without what only tests need; other Pythons where they are installed.
@@ -45,7 +45,7 @@ docs: .venv/installed-docs
 	@echo build/docs/index.html
 
 .venv/installed-docs: .venv/installed
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
 
 .venv/installed: pyproject.toml constraints.txt

@@ -66,6 +66,7 @@ def verify(
     target: Annotated[
         list[str] | None,
         option(
+            "--target",  # older releases of typer would name it by its metavar
             help="target to verify, or all; can be given several times",
             choices=["all", *TARGETS],
             default="all",
