@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow
 import pytest
 from drawn_tables import mixed_table
 from estimators import fast, pair
@@ -232,7 +231,7 @@ def test_one_weight_is_that_of_all_rows_and_a_table_of_weights_is_refused():
 
 def test_arrow_tables_are_frames_too():
     X, y = pair()
-    table = pyarrow.table(X)
+    table = pytest.importorskip("pyarrow").table(X)
     for first in (X, table, table.to_batches()[0]):
         model = fast().fit(first, y)
         assert model.feature_names_in_.tolist() == ["a", "b"]
