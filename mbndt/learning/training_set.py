@@ -6,7 +6,7 @@ proportions alone, so a factor changes nothing either; together they count for K
 number of rows, (sum of w)^2 / sum of w^2, which is never more than there are. Weights that are
 whole by chance, such as a survey's, say more than they know: divided by their mean they don't.
 
-Up to `MOST_REPEATED` rows repeats are made of the weights before anything is learned, so that both
+Up to `SMOOTHED_ROWS` rows repeats are made of the weights before anything is learned, so that both
 are one to the last bit, networks and the forest included. Beyond, rows and their repeats part ways
 where rows are drawn: networks' batches and early stopping, and their encoder. Held-out rows are
 drawn from the table, repeats or not. Leaves record rows as they stand in the table.
@@ -25,13 +25,13 @@ from mbndt.arrays import Floats, Indices, Ints
 from mbndt.errors import DataError, warn
 from mbndt.interpreter import route
 from mbndt.learning.refine.problem import Classes, Goal, Numbers
+from mbndt.learning.settings import SMOOTHED_ROWS
 from mbndt.rules import INT64_MAX, Feature, Leaf, Rules, Target
 from mbndt.tables.table import Column, Table
 from mbndt.tables.target import Labels, Values, read_weights
 
 LEAST_WEIGHT = 1e-9
 MANY_REPEATS = 20
-MOST_REPEATED = 10_000
 GRID = 2.0**-24  # of class weights
 
 
@@ -81,9 +81,9 @@ class TrainingSet:
     def repeated(self) -> TrainingSet:
         """Return the rows as often as they weigh, in their order.
 
-        Where that is no whole number, or above `MOST_REPEATED` rows, they stay as they are.
+        Where that is no whole number, or above `SMOOTHED_ROWS` rows, they stay as they are.
         """
-        times = self.weights.astype(np.int64) if self.count <= MOST_REPEATED else None
+        times = self.weights.astype(np.int64) if self.count <= SMOOTHED_ROWS else None
         if times is None or np.any(times != self.weights) or np.all(times == 1):
             return self
         index = np.repeat(np.arange(self.n_rows), times)
