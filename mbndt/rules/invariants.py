@@ -45,7 +45,7 @@ def check(rules: Rules) -> None:
     check_text(rules.name, "name")
     check_target(rules.target)
     _check_features(rules)
-    ids = 0
+    ids: set[int] = set()
     for count, (path, depth, node) in enumerate(walk(rules.root), start=1):
         if count > MAX_NODES:
             raise RulesError(f"root: more than {MAX_NODES} nodes")
@@ -54,12 +54,9 @@ def check(rules: Rules) -> None:
         match node:
             case Leaf():
                 _check_leaf(rules, node, path)
-                if node.leaf != ids:
-                    raise RulesError(
-                        f"{path}.leaf: got {node.leaf}, expected {ids}"
-                        " (leaves count from 0, left to right)"
-                    )
-                ids += 1
+                if node.leaf in ids:
+                    raise RulesError(f"{path}.leaf: got {node.leaf}, which another leaf has")
+                ids.add(node.leaf)
             case NumericSplit():
                 _check_numeric(rules, node, path)
                 _check_reached(node, path, [interval.to for interval in node.intervals])
@@ -67,6 +64,7 @@ def check(rules: Rules) -> None:
                 _check_set(rules, node, path)
                 unseen = [] if node.unseen is None else [node.unseen]
                 _check_reached(node, path, [group.to for group in node.groups] + unseen)
+    _check_ids(rules)
 
 
 def check_target(target: Target) -> None:
@@ -95,6 +93,9 @@ def check_target(target: Target) -> None:
             raise RulesError(f"target.classes[{i}]: got {label}, expected a 64-bit integer")
     if len(set(target.classes)) < len(target.classes):
         raise RulesError(f"target.classes: duplicate class {shown(_duplicate(target.classes))}")
+    event = target.event
+    if event is not None and (type(event), event) not in [(type(c), c) for c in target.classes]:
+        raise RulesError(f"target.event: got {shown(event)}, expected one of the classes")
 
 
 def _check_features(rules: Rules) -> None:
@@ -139,12 +140,36 @@ def _check_float(number: object, where: str) -> None:
         raise RulesError(f"{where}: got {shown(number)}, expected a finite float")
 
 
+def _check_ids(rules: Rules) -> None:
+    """Leaves that answer count depth-first, and stops have the numbers that are left."""
+    found = [(path, node) for path, _, node in walk(rules.root) if isinstance(node, Leaf)]
+    taken = {leaf.leaf for _, leaf in found if leaf.stops}
+    left = (i for i in range(len(found)) if i not in taken)
+    for path, leaf in found:
+        if not leaf.stops and leaf.leaf != (expected := next(left, None)):
+            raise RulesError(
+                f"{path}.leaf: got {leaf.leaf}, expected {expected}"
+                " (leaves count from 0, left to right)"
+            )
+        if leaf.leaf >= len(found):
+            raise RulesError(f"{path}.leaf: got {leaf.leaf}, but there are {len(found)} leaves")
+    if all(leaf.stops for _, leaf in found):
+        raise RulesError("root: no leaf answers")
+    if len({leaf.risk is None for _, leaf in found if not leaf.stops}) > 1:
+        raise RulesError("root: some leaves have a risk, and others none")
+
+
 def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
     _check_count(leaf.leaf, f"{path}.leaf")
+    if leaf.stops and leaf.risk is not None:
+        raise RulesError(f"{path}.risk: not where there is no answer")
     if rules.task == "regression":
-        _check_float(leaf.value, f"{path}.value")
+        if not leaf.stops:
+            _check_float(leaf.value, f"{path}.value")
         if leaf.counts is not None:
             raise RulesError(f"{path}.counts: not for a regression, which has n, mean and std")
+        if leaf.risk is not None:
+            raise RulesError(f"{path}.risk: not for a regression")
         if leaf.n is not None:
             _check_count(leaf.n, f"{path}.n")
         for key in ("mean", "std"):
@@ -152,14 +177,10 @@ def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
                 _check_float(getattr(leaf, key), f"{path}.{key}")
         return
     classes = len(rules.target.classes)
-    if not isinstance(leaf.value, tuple) or len(leaf.value) != classes:
-        raise RulesError(f"{path}.value: expected {classes} probabilities, one per class")
-    for k, p in enumerate(leaf.value):
-        _check_float(p, f"{path}.value[{k}]")
-        if not 0.0 <= p <= 1.0:
-            raise RulesError(f"{path}.value[{k}]: got {p}, expected a probability")
-    if abs(math.fsum(leaf.value) - 1.0) > 1e-9:
-        raise RulesError(f"{path}.value: sums to {math.fsum(leaf.value)!r}, expected 1")
+    if not leaf.stops:
+        _check_chances(leaf.value, classes, f"{path}.value")
+    if leaf.risk is not None:
+        _check_chances(leaf.risk, classes, f"{path}.risk")
     for k, count in enumerate(leaf.counts or ()):
         _check_count(count, f"{path}.counts[{k}]")
     if leaf.counts is not None and len(leaf.counts) != classes:
@@ -167,6 +188,17 @@ def _check_leaf(rules: Rules, leaf: Leaf, path: str) -> None:
     for key in ("n", "mean", "std"):
         if getattr(leaf, key) is not None:
             raise RulesError(f"{path}.{key}: only for a regression")
+
+
+def _check_chances(found: object, classes: int, where: str) -> None:
+    if not isinstance(found, tuple) or len(found) != classes:
+        raise RulesError(f"{where}: expected {classes} probabilities, one per class")
+    for k, p in enumerate(found):
+        _check_float(p, f"{where}[{k}]")
+        if not 0.0 <= p <= 1.0:
+            raise RulesError(f"{where}[{k}]: got {p}, expected a probability")
+    if abs(math.fsum(found) - 1.0) > 1e-9:
+        raise RulesError(f"{where}: sums to {math.fsum(found)!r}, expected 1")
 
 
 def _feature_of(rules: Rules, split: Split, path: str) -> Feature:
@@ -240,13 +272,16 @@ def _check_set(rules: Rules, split: SetSplit, path: str) -> None:
         raise RulesError(f"{path}.groups: expected at least one")
     if boolean and seen != allowed:
         raise RulesError(f"{path}.groups: expected both false and true")
-    if boolean and split.unseen is not None:
+    if boolean and (split.unseen is not None or split.unseen_rows is not None):
         raise RulesError(f"{path}.unseen: a boolean has no unseen value")
     if not boolean and split.unseen is None:
         raise RulesError(f"{path}.unseen: missing; expected the child for other texts")
 
 
 def _check_reached(split: Split, path: str, targets: list[int]) -> None:
+    for key in ("missing_rows", "unseen_rows"):
+        if getattr(split, key, None) is not None:
+            _check_count(getattr(split, key), f"{path}.{key}")
     named = [*targets, split.missing]
     parts = split.intervals if isinstance(split, NumericSplit) else split.groups
     for part in parts:

@@ -144,7 +144,7 @@ def _rules(document: object) -> Rules:
 
 def read_target(item: object, task: str) -> Target:
     """Return the target that plain JSON values say."""
-    obj = _object(item, "target", {"name", "type"}, {"classes", "unit", "description"})
+    obj = _object(item, "target", {"name", "type"}, {"classes", "event", "unit", "description"})
     if (task == "classification") != ("classes" in obj):
         raise RulesError(
             f"target.classes: {'not' if 'classes' in obj else 'expected'} for a {task}"
@@ -157,6 +157,7 @@ def read_target(item: object, task: str) -> Target:
         name=check_text(obj["name"], "target.name"),
         type=kind,
         classes=tuple(classes),
+        event=obj.get("event"),
         **_texts(obj, "target", ("unit", "description")),
     )
 
@@ -184,35 +185,38 @@ def _node(item: object, path: str, types: Mapping[str, FeatureType]) -> Node:
         return _leaf(item, path)
     shared = {"feature", "missing", "children"}
     if "intervals" in item:
-        obj = _object(item, path, shared | {"intervals"})
+        obj = _object(item, path, shared | {"intervals"}, {"missing_rows"})
     else:
-        obj = _object(item, path, shared | {"groups"}, {"unseen"})
+        counted = {"missing_rows", "unseen_rows"}
+        obj = _object(item, path, shared | {"groups"}, counted | {"unseen"})
     feature = check_text(obj["feature"], f"{path}.feature")
     children: list[Node] = []
     for i, child in enumerate(_list(obj["children"], f"{path}.children")):
         children.append(_node(child, f"{path}.children[{i}]", types))
     missing = _index(obj["missing"], f"{path}.missing")
+    missing_rows = _optional_index(obj, "missing_rows", path)
     if "intervals" in obj:
         exact = types.get(feature) == FeatureType.INTEGER
         intervals = tuple(
             _interval(part, f"{path}.intervals[{i}]", exact)
             for i, part in enumerate(_list(obj["intervals"], f"{path}.intervals"))
         )
-        return NumericSplit(feature, intervals, missing, tuple(children))
+        return NumericSplit(feature, intervals, missing, tuple(children), missing_rows)
     groups = tuple(
         _group(part, f"{path}.groups[{i}]")
         for i, part in enumerate(_list(obj["groups"], f"{path}.groups"))
     )
-    unseen = _index(obj["unseen"], f"{path}.unseen") if "unseen" in obj else None
-    return SetSplit(feature, groups, missing, tuple(children), unseen)
+    unseen = _optional_index(obj, "unseen", path)
+    unseen_rows = _optional_index(obj, "unseen_rows", path)
+    return SetSplit(feature, groups, missing, tuple(children), unseen, missing_rows, unseen_rows)
 
 
 def _leaf(item: object, path: str) -> Leaf:
-    obj = _object(item, path, {"leaf", "value"}, {"counts", "n", "mean", "std"})
-    value: tuple[float, ...] | float
+    obj = _object(item, path, {"leaf", "value"}, {"counts", "n", "mean", "std", "risk"})
+    value: tuple[float, ...] | float | None = None
     if isinstance(obj["value"], list):
-        value = tuple(_float(p, f"{path}.value[{k}]") for k, p in enumerate(obj["value"]))
-    else:
+        value = _floats(obj["value"], f"{path}.value")
+    elif obj["value"] is not None:
         value = _float(obj["value"], f"{path}.value")
     counts = None
     if "counts" in obj:
@@ -222,9 +226,10 @@ def _leaf(item: object, path: str) -> Leaf:
         leaf=_index(obj["leaf"], f"{path}.leaf"),
         value=value,
         counts=counts,
-        n=_index(obj["n"], f"{path}.n") if "n" in obj else None,
+        n=_optional_index(obj, "n", path),
         mean=_float(obj["mean"], f"{path}.mean") if "mean" in obj else None,
         std=_float(obj["std"], f"{path}.std") if "std" in obj else None,
+        risk=_floats(_list(obj["risk"], f"{path}.risk"), f"{path}.risk") if "risk" in obj else None,
     )
 
 
@@ -285,6 +290,14 @@ def _index(item: object, path: str) -> int:
     if type(item) is not int or not 0 <= item <= INT64_MAX:
         raise RulesError(f"{path}: got {shown(item)}, expected a whole number from 0 to 2^63 - 1")
     return item
+
+
+def _optional_index(obj: Obj, key: str, path: str) -> int | None:
+    return _index(obj[key], f"{path}.{key}") if key in obj else None
+
+
+def _floats(items: list[Any], path: str) -> tuple[float, ...]:
+    return tuple(_float(item, f"{path}[{k}]") for k, item in enumerate(items))
 
 
 def _float(item: object, path: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from mbndt.errors import RulesError
@@ -31,8 +31,13 @@ def write(rules: Rules, *, indent: int | None = 1) -> str:
 
 
 def canonical(rules: Rules) -> str:
-    """Return the one compact JSON text, keys sorted, that stands for these rules."""
-    return _dumps(rules, sort_keys=True, separators=(",", ":"))
+    """Return the one compact JSON text, keys sorted, that stands for these rules.
+
+    It leaves out how they were validated, as validation names the rules that it holds for.
+    """
+    made = {key: value for key, value in rules.provenance.items() if key != "validation"}
+    whole = replace(rules, provenance=made) if len(made) < len(rules.provenance) else rules
+    return _dumps(whole, sort_keys=True, separators=(",", ":"))
 
 
 def _dumps(rules: Rules, **style: Any) -> str:
@@ -59,7 +64,9 @@ def _present(item: Target | Feature) -> Obj:
     found: Obj = {}
     for entry in fields(item):
         value = getattr(item, entry.name)
-        keep = entry.name in ("name", "type") or value
+        keep = (
+            entry.name in ("name", "type") or value or (entry.name == "event" and value is not None)
+        )
         if keep or (entry.name == "categories" and item.type == FeatureType.CATEGORY):
             found[entry.name] = list(value) if isinstance(value, tuple) else value
     return found
@@ -69,7 +76,7 @@ def _node_out(node: Node) -> Obj:
     if isinstance(node, Leaf):
         value = list(node.value) if isinstance(node.value, tuple) else node.value
         found: Obj = {"leaf": node.leaf, "value": value}
-        for key in ("counts", "n", "mean", "std"):
+        for key in ("counts", "n", "mean", "std", "risk"):
             if (part := getattr(node, key)) is not None:
                 found[key] = list(part) if isinstance(part, tuple) else part
         return found
@@ -77,8 +84,15 @@ def _node_out(node: Node) -> Obj:
         "feature": node.feature,
         **dict(_branches_out(node)),
         "missing": node.missing,
+        **_rows_out(node),
         "children": [_node_out(child) for child in node.children],
     }
+
+
+def _rows_out(split: Split) -> Obj:
+    keys = ("missing_rows", "unseen_rows")
+    rows = {key: getattr(split, key, None) for key in keys}
+    return {key: number for key, number in rows.items() if number is not None}
 
 
 def _branches_out(split: Split) -> Iterator[tuple[str, object]]:

@@ -57,13 +57,17 @@ class Feature:
 
 @dataclass(frozen=True)
 class Target:
-    """What the rules answer: `classes` in index order, none for a regression."""
+    """What the rules answer: `classes` in index order, none for a regression.
+
+    `event` is the class whose finding counts, of which sensitivity and the like speak.
+    """
 
     name: str
     type: TargetType
     classes: tuple[Label, ...] = ()
     unit: str = ""
     description: str = ""
+    event: Label | None = None
 
 
 @dataclass(frozen=True)
@@ -86,28 +90,37 @@ class Group:
 
 @dataclass(frozen=True)
 class Leaf:
-    """An end node: class probabilities, or one number for a regression, and training counts.
+    """An end node: what it answers, and its training rows.
 
+    `value` is a score a class, the greatest of which is the answer, or a regression's number; None
+    is a stop, which gives no answer. `risk` is the chance of each class among rows like these.
     A value of -0.0 becomes 0.0, as not every target has both.
     """
 
     leaf: int
-    value: tuple[float, ...] | float
+    value: tuple[float, ...] | float | None
     counts: tuple[int, ...] | None = None
     n: int | None = None
     mean: float | None = None
     std: float | None = None
+    risk: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        value = self.value
-        if isinstance(value, tuple) and 0.0 in value:
-            object.__setattr__(self, "value", tuple(0.0 if p == 0 else p for p in value))
-        elif isinstance(value, float) and value == 0:
-            object.__setattr__(self, "value", 0.0)
+        for key in ("value", "risk"):
+            number = getattr(self, key)
+            if isinstance(number, tuple) and 0.0 in number:
+                object.__setattr__(self, key, tuple(0.0 if p == 0 else p for p in number))
+            elif isinstance(number, float) and number == 0:
+                object.__setattr__(self, key, 0.0)
+
+    @property
+    def stops(self) -> bool:
+        """Tell whether there is no answer here."""
+        return self.value is None
 
     @property
     def class_index(self) -> int:
-        """Return the class of greatest probability, ties to the lowest index."""
+        """Return the class of greatest score, ties to the lowest index."""
         assert isinstance(self.value, tuple)
         return max(range(len(self.value)), key=self.value.__getitem__)
 
@@ -119,12 +132,16 @@ class Leaf:
 
 @dataclass(frozen=True)
 class NumericSplit:
-    """Cut an ordered feature: a row takes the first interval with `x < below`."""
+    """Cut an ordered feature: a row takes the first interval with `x < below`.
+
+    `missing_rows` is how many training rows lacked the value here, where that is recorded.
+    """
 
     feature: str
     intervals: tuple[Interval, ...]
     missing: int
     children: tuple[Node, ...]
+    missing_rows: int | None = None
 
     @property
     def thresholds(self) -> tuple[Threshold, ...]:
@@ -134,13 +151,18 @@ class NumericSplit:
 
 @dataclass(frozen=True)
 class SetSplit:
-    """Sort categories or booleans into groups; `unseen` (categories only) takes other texts."""
+    """Sort categories or booleans into groups; `unseen` (categories only) takes other texts.
+
+    `missing_rows` and `unseen_rows` count the training rows that went these ways here.
+    """
 
     feature: str
     groups: tuple[Group, ...]
     missing: int
     children: tuple[Node, ...]
     unseen: int | None = None
+    missing_rows: int | None = None
+    unseen_rows: int | None = None
 
 
 Split: TypeAlias = NumericSplit | SetSplit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -54,7 +54,42 @@ class Rules(Doors):
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """Return the leaves in the order of their ids."""
-        return tuple(node for _, _, node in walk(self.root) if isinstance(node, Leaf))
+        found = [node for _, _, node in walk(self.root) if isinstance(node, Leaf)]
+        return tuple(sorted(found, key=lambda leaf: leaf.leaf))
+
+    @cached_property
+    def outputs(self) -> Mapping[str, Sequence[tuple[float, ...] | None]]:
+        """Return what answers tell of each class beside the label: a name, and a row a leaf.
+
+        `risk` and `score`, or `probability` alone for rules that don't know their risks. A stop has
+        None; a regression has no outputs.
+        """
+        if self.task == "regression":
+            return {}
+        scores = [leaf.value if isinstance(leaf.value, tuple) else None for leaf in self.leaves]
+        risks = [leaf.risk for leaf in self.leaves]
+        return {"risk": risks, "score": scores} if any(risks) else {"probability": scores}
+
+    @property
+    def stops(self) -> bool:
+        """Tell whether some rows get no answer."""
+        return any(leaf.stops for leaf in self.leaves)
+
+    @cached_property
+    def event(self) -> int | None:
+        """Return the index of the class whose finding counts.
+
+        Unless the target states it, that is the rarer of two classes by their training rows, the
+        later of equally common ones; None for more classes.
+        """
+        classes = self.target.classes
+        if self.target.event is not None:
+            return classes.index(self.target.event)
+        if len(classes) != 2:
+            return None
+        counts = [leaf.counts for leaf in self.leaves if leaf.counts is not None]
+        first, second = (sum(count[k] for count in counts) for k in range(2))
+        return int(second <= first)
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
@@ -78,8 +113,8 @@ class Rules(Doors):
         """Return the greatest number of splits on a path."""
         return max(depth for _, depth, _ in walk(self.root))
 
-    def label(self, leaf: Leaf) -> Label | float:
-        """Return a leaf's label in the target's own type; a regression's value."""
+    def label(self, leaf: Leaf) -> Label | float | None:
+        """Return a leaf's label in the target's own type; a regression's value; None at a stop."""
         if isinstance(leaf.value, tuple):
             return self.target.classes[leaf.class_index]
         return leaf.value
