@@ -79,13 +79,18 @@ def name_of(key: str) -> str:
     return PAPER.get(key, key)
 
 
+def whole(key: str, folder: Path | None) -> TrainingSet:
+    """Return all rows of a set."""
+    return _sklearn(key) if key.startswith("sklearn-") else _read(key, folder)
+
+
 def parts(key: str, split: int, folder: Path | None) -> tuple[TrainingSet, TrainingSet]:
     """Return a set's training and test rows of an outer split."""
     if key == "bands":
         # Every split draws rows of its own.
         rows = _bands(np.random.default_rng(split))
         return rows.take(np.arange(BANDS_ROWS)), rows.take(np.arange(BANDS_ROWS, rows.n_rows))
-    rows = _sklearn(key) if key.startswith("sklearn-") else _read(key, folder)
+    rows = whole(key, folder)
     labels = isinstance(rows.outcome, Labels)
     splitter = (StratifiedShuffleSplit if labels else ShuffleSplit)(
         n_splits=split + 1, test_size=0.2, random_state=0

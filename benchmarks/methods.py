@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import data, rivals
 from benchmarks.figures import Figures, figures_of, figures_of_rules
-from mbndt.learning.pipeline import fit
+from mbndt.learning.fit import fit
 from mbndt.learning.settings import PRESETS, Settings
 from mbndt.learning.training_set import TrainingSet
 

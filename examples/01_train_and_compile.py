@@ -13,7 +13,7 @@ from pathlib import Path
 from sklearn.datasets import load_breast_cancer
 
 from mbndt import learn, save, verify
-from mbndt.cli.report import held_out_line, print_checks, progress_bar
+from mbndt.cli.report import evidence_line, print_checks, progress_bar
 
 FILES = {
     "breast_mass.py": ("python", {}),
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
         content = model.rules.compile(target, **options)
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
-    print(held_out_line(model))
+    print(evidence_line(model))
     print("written to", folder, ", ".join(sorted(path.name for path in folder.iterdir())))
     print("proves each target in its engine, which takes some 20 s", flush=True)
     checks = verify(model.rules, patients)

@@ -53,7 +53,7 @@ def main(rows: int) -> None:
         print(f"Spark is left out: {error}")
         return
     patients = load_breast_cancer(as_frame=True).frame
-    rules = learn(patients, "target", preset="fast", seed=1, holdout=0).rules
+    rules = learn(patients, "target", preset="fast", seed=1, refits=0).rules
     with tempfile.TemporaryDirectory() as folder:
         source, answers = Path(folder, "patients"), Path(folder, "answers")
         write_patients(spark, patients, rules, rows, source)

@@ -28,7 +28,12 @@ def learn(
     target: str,
     *,
     preset: str = "default",
-    holdout: float = 0.2,
+    refits: int | None = None,
+    holdout: float = 0.0,
+    event: object = None,
+    act_at: float | None = None,
+    cost: Mapping[Any, Any] | None = None,
+    prevalence: float | Mapping[Any, float] | None = None,
     task: str = "auto",
     weights: object = None,
     exclude: Sequence[str] = (),
@@ -54,9 +59,22 @@ def learn(
         The name of the column to predict.
     preset
         `default`, `paper` (its networks, pruned and not refined) or `fast` (fewer starts).
+    refits
+        How often the rules are learned again, each time without a part of the rows, which then tell
+        how the rules do (`Model.evidence`): 5, or 2 beyond 10,000 rows, where None; 0 for never.
     holdout
-        The fraction of rows, stratified by class, that learning does not see and that the figures
-        in `Model.held_out` are measured on; 0 learns from all rows.
+        Instead of refits, the fraction of rows, stratified by class, that learning does not see and
+        that tell how the rules do.
+    event
+        The class whose finding counts, as that of a disease; the rarer of two where None.
+    act_at
+        The least risk of the event at which it is the answer. Where neither this nor `cost` is
+        stated, classes weigh equally.
+    cost
+        What errors cost: `{"missed": 10, "false": 1}`, or `{truth: {answer: cost}}`.
+    prevalence
+        The share of the event, or of each class, where the rules will be used; that of the rows
+        where None.
     task
         `classification`, `regression`, or `auto`: numbers with fractions, or with more than 20
         different values, are a regression.
@@ -92,6 +110,7 @@ def learn(
     """
     from mbndt.learning import pipeline as model
     from mbndt.learning import settings as learner
+    from mbndt.learning.aim import Aim
 
     chosen = learner.preset(preset, **settings)
     form = CsvFormat(separator, decimal, tuple(missing), encoding)
@@ -103,8 +122,10 @@ def learn(
         schema=_schema(schema),
         task=task,
         weights=row_weights,
+        refits=refits,
         holdout=holdout,
         drop_missing_target=drop_missing_target,
+        aim=Aim(event, act_at, cost, prevalence),
         progress=progress,
     )
     rules = with_marks(found.rules if name is None else replace(found.rules, name=name), missing)

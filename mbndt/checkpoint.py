@@ -160,7 +160,7 @@ def _plain(model: Model) -> dict[str, Any]:
         "weights": {} if network is None else _tensors(network),
         "encoder": [_column(c) for c in columns],
         "history": list(model.history),
-        "held_out": dict(model.held_out),
+        "evidence": dict(model.evidence),
         "moved": model.moved,
         "objective": model.objective,
         "starts": [list(pair) for pair in model.starts],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_SEED = 2**31
 # What a pickle keeps of a model besides its rules and settings: plain values all.
-FIGURES = ("history", "held_out", "moved", "dropped", "starts", "objective")
+FIGURES = ("history", "evidence", "moved", "dropped", "starts", "objective")
 # Parameters that are no settings, or not as they stand.
 OWN = {"preset", "schema", "class_weight", "random_state"}
 

@@ -43,7 +43,7 @@ def test_torch_reads_weights_encoder_settings_and_figures_without_pickles(model,
     assert torch.equal(found["weights"]["cuts"], torch.from_numpy(model.network.cuts))
     assert len(found["encoder"]) == len(model.encoder.columns)
     assert found["settings"]["branching"] == model.settings.branching
-    assert found["held_out"] == model.held_out
+    assert found["evidence"] == model.evidence
     assert found["history"] == list(model.history)
     assert "rules" not in found  # they stand in a record of their own, once
 

@@ -109,9 +109,13 @@ def test_paths_frames_and_mappings_are_learned_from_alike(frame, tmp_path):
     assert found == [found[0]] * 4
 
 
-def test_a_fifth_of_the_rows_is_held_out_unless_told_otherwise(frame, model):
-    assert model.held_out["rows"] == 40
-    assert learn(frame, "y", holdout=0, **FAST).held_out == {}
+def test_all_rows_are_learned_from_and_cross_fitted_unless_told_otherwise(frame, model):
+    assert model.evidence["kind"] == "cross-fitted"
+    assert model.evidence["rows"] == len(frame) == model.rules.provenance["training rows"]
+    assert learn(frame, "y", holdout=0.2, **FAST).evidence["rows"] == len(frame) // 5
+    assert learn(frame, "y", refits=0, **FAST).evidence == {}
+    with pytest.raises(OptionError, match="refits, holdout: expected one of them"):
+        learn(frame, "y", refits=3, holdout=0.2, **FAST)
 
 
 def test_the_library_and_the_command_line_learn_the_same_file(frame, tmp_path):
@@ -197,7 +201,7 @@ def test_a_csv_is_read_in_python_as_it_is_said(tmp_path):
     path.write_text("x;z;y\n" + rows)
     said = {"separator": ";", "decimal": ",", "missing": ["-9"]}
     with pytest.warns(mbndt.DataWarning):  # each column alone tells the outcome
-        rules = mbndt.learn(path, "y", restarts=0, holdout=0, **said).rules
+        rules = mbndt.learn(path, "y", restarts=0, refits=0, **said).rules
     assert [feature.type for feature in rules.features] == ["float64", "integer"]
     assert rules.provenance["missing marks"] == ["-9"]
     with pytest.raises(mbndt.OptionError, match="only with the path of a CSV"):

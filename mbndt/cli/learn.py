@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mbndt.tables.table import Table
 
 ROWS, SEARCH = "Columns and rows", "Search"
+AIM, EVIDENCE = "What answers are for", "How well the rules do"
 
 TargetColumn = Annotated[str, option("--target", help="name of the column to predict")]
 Weights = Annotated[
@@ -64,8 +65,68 @@ Task = Annotated[
         panel=ROWS,
     ),
 ]
+Refits = Annotated[
+    int | None,
+    option(
+        help="times that the rules are learned again, each time without a part of the rows, which"
+        " then tell how the rules do; 0 for none",
+        default="5, or 2 beyond 10,000 rows",
+        panel=EVIDENCE,
+    ),
+]
 Holdout = Annotated[
-    float, option(help="fraction of rows held out to measure accuracy", default=0.2, panel=ROWS)
+    float,
+    option(
+        help="instead of refits: fraction of rows that learning leaves out, and that tell how the"
+        " rules do",
+        default="none",
+        panel=EVIDENCE,
+    ),
+]
+TuneHoldout = Annotated[
+    float,
+    option(
+        help="fraction of rows that learning leaves out, and that tell how the rules do",
+        default=0.2,
+        panel=EVIDENCE,
+    ),
+]
+Event = Annotated[
+    str | None,
+    option(
+        help="class whose finding counts, as that of a disease",
+        default="the rarer of two",
+        metavar="CLASS",
+        panel=AIM,
+    ),
+]
+ActAt = Annotated[
+    float | None,
+    option(
+        "--act-at",
+        help="least risk of the event at which it is the answer; unless costs say it",
+        default="classes weigh equally",
+        metavar="RISK",
+        panel=AIM,
+    ),
+]
+Cost = Annotated[
+    str | None,
+    option(
+        help="what errors cost: missed=10,false=1, or TRUTH>ANSWER=COST,…, or a CSV file with a row"
+        " a true class and a column an answer",
+        metavar="COSTS",
+        panel=AIM,
+    ),
+]
+Prevalence = Annotated[
+    str | None,
+    option(
+        help="share of the event, or of each class (A=0.2,B=0.8), where the rules will be used",
+        default="that of the table",
+        metavar="SHARE",
+        panel=AIM,
+    ),
 ]
 DropMissing = Annotated[
     bool,
@@ -86,7 +147,12 @@ def train(
     preset: Preset = "default",
     task: Task = "auto",
     weights: Weights = None,
-    holdout: Holdout = 0.2,
+    event: Event = None,
+    act_at: ActAt = None,
+    cost: Cost = None,
+    prevalence: Prevalence = None,
+    refits: Refits = None,
+    holdout: Holdout = 0.0,
     exclude: Exclude = None,
     schema: SchemaFile = None,
     drop_missing_target: DropMissing = False,
@@ -100,11 +166,13 @@ def train(
     **given: Any,
 ) -> None:
     """Learn rules that predict a column of a table from its other columns."""
+    from mbndt.cli.aim import read_aim
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
     _check_outputs(data, output, report)
     chosen = settings.preset(preset, compact=compact, **given)
+    aim = read_aim(event, act_at, cost, prevalence)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -119,7 +187,9 @@ def train(
             schema=declared,
             task=task,
             weights=weight,
+            refits=refits,
             holdout=holdout,
+            aim=aim,
             drop_missing_target=drop_missing_target,
             progress=progress,
         )
@@ -154,7 +224,11 @@ def tune(
     preset: Preset = "default",
     task: Task = "auto",
     weights: Weights = None,
-    holdout: Holdout = 0.2,
+    event: Event = None,
+    act_at: ActAt = None,
+    cost: Cost = None,
+    prevalence: Prevalence = None,
+    holdout: TuneHoldout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
     drop_missing_target: DropMissing = False,
@@ -171,11 +245,13 @@ def tune(
 
     Ctrl-C ends the search early, and learns with the best settings so far.
     """
+    from mbndt.cli.aim import read_aim
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
     _check_outputs(data, output, report)
     chosen = settings.preset(preset, **given)
+    aim = read_aim(event, act_at, cost, prevalence)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -196,6 +272,7 @@ def tune(
             task=task,
             weights=weight,
             holdout=holdout,
+            aim=aim,
             drop_missing_target=drop_missing_target,
             progress=progress,
         )

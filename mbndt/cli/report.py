@@ -100,7 +100,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
 
 
 def print_model(model: Model, path: Path) -> None:
-    """Print what was learned and how it does on held-out rows."""
+    """Print what was learned and how it does on rows it has not seen."""
     console = _console()
     summary = _counted(model.rules)
     if model.starts:
@@ -108,26 +108,26 @@ def print_model(model: Model, path: Path) -> None:
     else:
         how = f"{model.moved} thresholds moved to short decimals"
     console.print(f"{path}: {summary}; {how}")
-    if model.held_out:
-        console.print(held_out_line(model))
+    if model.evidence:
+        console.print(evidence_line(model))
 
 
-def held_out_line(model: Model) -> str:
-    """Return the held-out figures in a line."""
-    found = model.held_out
-    if "rmse" in found:
-        low, high = found["rmse_95"]
-        r2 = "not defined" if found["r2"] is None else f"{found['r2']:.3f}"
-        figures = f"R squared {r2}, root mean squared error {found['rmse']:.4g}"
+def evidence_line(model: Model) -> str:
+    """Return in a line how the rules do on rows that they were not learned from."""
+    found, told = model.evidence, model.evidence["performance"]
+    if "rmse" in told:
+        value, low, high = told["rmse"]
+        r2 = "not defined" if told["r2"] is None else f"{told['r2']:.3f}"
+        figures = f"R squared {r2}, root mean squared error {value:.4g}"
         figures += f" (95 % {low:.4g} to {high:.4g})"
     else:
-        low, high = found["balanced_accuracy_95"]
-        figures = f"balanced accuracy {found['balanced_accuracy']:.3f}"
-        figures += f" (95 % {low:.3f} to {high:.3f})"
-    return (
-        f"held out {found['rows']} rows: {figures}, {found['leaves']} leaves,"
-        f" mean path {found['mean_path']:.2f}"
-    )
+        value, low, high = told["balanced_accuracy"]
+        figures = f"balanced accuracy {value:.3f} (95 % {low:.3f} to {high:.3f})"
+    how = f"held out {found['rows']} rows"
+    if "folds" in found:
+        how = f"{found['rows']} rows, each told by rules of the other {found['folds'] - 1} of"
+        how += f" {found['folds']} parts"
+    return f"{how}: {figures}; {len(model.rules.leaves)} leaves, mean path {found['mean_path']:.2f}"
 
 
 def refined_line(before: Rules, found: Refined) -> str:
@@ -139,11 +139,11 @@ def refined_line(before: Rules, found: Refined) -> str:
 
 
 def model_json(model: Model) -> str:
-    """Return the training report as JSON: settings, sizes, held-out figures, history."""
+    """Return the training report as JSON: settings, sizes, evidence, history."""
     document = {
         "settings": asdict(model.settings),
         "rules": {"sha256": model.rules.fingerprint, **sizes(model.rules)},
-        "held out": dict(model.held_out),
+        "evidence": dict(model.evidence),
         "objective": model.objective,
         "starts": [{"before": before, "after": after} for before, after in model.starts],
         "thresholds moved": model.moved,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from mbndt.measures.accuracy import balanced_accuracy, balanced_interval, square
 from mbndt.measures.explanation import path_lengths
 from mbndt.rules import Rules
 from mbndt.tables.target import Values
+
+Folds: TypeAlias = list[tuple[Indices, Indices]]
 
 
 def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Indices]:
@@ -36,6 +38,26 @@ def hold_out(data: TrainingSet, holdout: float, seed: int) -> tuple[Indices, Ind
 
     kept, held_rows = train_test_split(among, test_size=held, random_state=seed, stratify=strata)
     return np.sort(np.append(kept, everything[alone])), np.sort(held_rows)
+
+
+def folds(codes: Ints | None, rows: int, count: int, seed: int) -> Folds:
+    """Return `count` folds' training rows and test rows out of so many, of each class its share.
+
+    `codes` [n] are classes, None for numbers. Classes of fewer rows than folds are shared out
+    together.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    everything = np.arange(rows)
+    shuffled = KFold(count, shuffle=True, random_state=seed + 111)
+    if codes is None:
+        return list(shuffled.split(everything))
+    rare = np.bincount(codes)[codes] < count
+    strata = np.where(rare, -1, codes)
+    if 0 < rare.sum() < count or len(np.unique(strata)) == 1:
+        return list(shuffled.split(everything))
+    kind = StratifiedKFold(count, shuffle=True, random_state=seed + 111)
+    return list(kind.split(everything, strata))
 
 
 def stratified(codes: Ints | None, among: Indices, size: int) -> Ints | None:

@@ -19,10 +19,10 @@ class Model:
     """The trained whole: rules, and what they came from.
 
     `network` is the winner of the restarts (None where no column varies or none was asked for) and
-    `encoder` makes its scores; `history` has a record an epoch; `held_out` the figures on rows that
-    learning did not see, empty where none were held out; `moved` counts the thresholds that became
-    shorter, `dropped` the rows left out as they lacked a target; `starts` has the objectives that
-    refining began and ended with, for each start, and `objective` that of the rules.
+    `encoder` makes its scores; `history` has a record an epoch; `evidence` is what rows that
+    learning did not see tell of the rules, empty without any; `moved` counts the thresholds that
+    became shorter, `dropped` the rows left out as they lacked a target; `starts` has the objectives
+    that refining began and ended with, for each start, and `objective` that of the rules.
     """
 
     rules: Rules
@@ -30,14 +30,14 @@ class Model:
     encoder: Encoder | None = None
     network: TrainedNetwork | None = None
     history: tuple[dict[str, Any], ...] = ()
-    held_out: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
     moved: int = 0
     dropped: int = 0
     starts: tuple[tuple[float, float], ...] = ()
     objective: float | None = None
 
 
-def with_figures(model: Model, figures: dict[str, Any]) -> Model:
-    """Return a model that states, in its rules too, how it did on held-out rows."""
-    provenance = {**model.rules.provenance, "held out": figures}
-    return replace(model, held_out=figures, rules=replace(model.rules, provenance=provenance))
+def with_evidence(model: Model, evidence: Mapping[str, Any]) -> Model:
+    """Return a model that states, in its rules too, how it did on rows that it has not seen."""
+    provenance = {**model.rules.provenance, "evidence": dict(evidence)}
+    return replace(model, evidence=evidence, rules=replace(model.rules, provenance=provenance))

@@ -1,36 +1,31 @@
-"""Learning from a table: the rows, the networks, pruning and refining."""
+"""Learning from a table: which rows, the rules, and what unseen rows tell of them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbndt.arrays import Flags, Floats
-from mbndt.errors import DataError
-from mbndt.extras import needed
-from mbndt.learning.holdout import evaluate, hold_out, stratified
-from mbndt.learning.model import Model, with_figures
-from mbndt.learning.network.encoding import fit_encoder, typed_columns
-from mbndt.learning.network.pruning import prune
-from mbndt.learning.provenance import learned
-from mbndt.learning.refine.refine import refine
+from mbndt.errors import DataError, OptionError, warn
+from mbndt.learning.aim import Aim
+from mbndt.learning.fit import fit
+from mbndt.learning.holdout import hold_out
+from mbndt.learning.model import Model, with_evidence
+from mbndt.learning.network.encoding import typed_columns
+from mbndt.learning.risk import with_risks
 from mbndt.learning.settings import Settings
-from mbndt.learning.short_thresholds import shorten
 from mbndt.learning.suspicions import warn_of_columns, without_row_index
-from mbndt.learning.training_set import TrainingSet, unit_weights
-from mbndt.rules import Rules
+from mbndt.learning.training_set import TrainingSet, aimed, unit_weights
+from mbndt.learning.unseen import cross_fitted, held_out, refits_of
 from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
 from mbndt.tables.target import Labels, Values, infer_target, missing_rows
 
 if TYPE_CHECKING:
-    from mbndt.learning.network.frozen import TrainedNetwork
     from mbndt.learning.network.loop import Progress
-
-# The paper's own branching: networks that refining starts from need no more, and take longer.
-START_BRANCHING = 3
 
 
 def learn(
@@ -41,17 +36,22 @@ def learn(
     schema: Schema | None = None,
     task: str = "auto",
     weights: Floats | None = None,
+    refits: int | None = 0,
     holdout: float = 0.0,
     drop_missing_target: bool = False,
+    aim: Aim | None = None,
     progress: Progress | None = None,
 ) -> Model:
     """Learn rules that tell column `target` from all other columns.
 
     `task` is "classification", "regression" or "auto" (by the target's values); `weights` [n] are
-    the rows' weights, not negative. `holdout` is the share of rows, stratified by class, that
-    learning doesn't see and `held_out` reports on. Raises `DataError` for a table that can't be
-    learned from.
+    the rows' weights, not negative; `aim` says what the answers are for. The model's evidence comes
+    of learning again `refits` times without a part of the rows (None: as often as is useful for so
+    many rows), or of a share `holdout` of the rows, stratified by class, that learning doesn't see.
+    Raises `DataError` for a table that can't be learned from.
     """
+    if holdout and refits:
+        raise OptionError("refits, holdout: expected one of them, as both tell how rules do")
     labelled, dropped = prepare(
         table,
         target,
@@ -60,12 +60,45 @@ def learn(
         task=task,
         weights=weights,
         drop_missing_target=drop_missing_target,
+        aim=aim,
     )
     among, held = hold_out(labelled, holdout, settings.seed)
-    model = replace(fit(labelled.take(among), settings, progress), dropped=dropped)
-    if not len(held):
+    training = labelled.take(among)
+    model = replace(fit(training, settings, progress), dropped=dropped)
+    if len(held):
+        return with_evidence(model, held_out(model.rules, labelled.take(held)))
+    count = refits_of(training.n_rows) if refits is None and not holdout else refits or 0
+    return _cross_fitted(model, training, count, progress) if count else model
+
+
+def _cross_fitted(
+    model: Model, training: TrainingSet, refits: int, progress: Progress | None
+) -> Model:
+    if refits < 2:
+        raise OptionError(f"refits: got {refits}, expected 0, or 2 and more")
+
+    def told(done: int, all_: int) -> None:
+        if progress:
+            progress("refits", done, all_, math.nan)
+
+    settings = model.settings
+    found = cross_fitted(
+        model.rules,
+        training,
+        refits,
+        settings.seed,
+        lambda part: fit(part, settings).rules,
+        told,
+    )
+    if found is None:
+        warn(
+            "no row can be told by rules that have not seen it: too few rows of all classes but one"
+        )
         return model
-    return with_figures(model, evaluate(model.rules, labelled.take(held)))
+    if not settings.smooths(training.count):
+        # No forest told how rows are seen by what has not seen them, so the refits do.
+        model = replace(model, rules=with_risks(model.rules, training, found.view))
+    return with_evidence(model, found.evidence)
 
 
 def prepare(
@@ -77,6 +110,7 @@ def prepare(
     task: str = "auto",
     weights: Floats | None = None,
     drop_missing_target: bool = False,
+    aim: Aim | None = None,
 ) -> tuple[TrainingSet, int]:
     """Return the rows to learn from, and how many lacked a target; arguments as of `learn`."""
     schema = schema or Schema()
@@ -97,7 +131,7 @@ def prepare(
     # All rows are typed at once, so that a wrong value is told before the long part.
     typed = typed_columns(table, features)
     balanced = settings.class_weight == "balanced"
-    training = TrainingSet(features, typed, outcome, weights, balanced)
+    training = aimed(TrainingSet(features, typed, outcome, weights, balanced), aim or Aim())
     warn_of_columns(table, training)
     return training, int(gaps.sum())
 
@@ -126,73 +160,3 @@ def _check_varies(table: Table, outcome: Labels | Values) -> None:
         raise DataError(
             f"{table.source}: column {outcome.target.name!r} is constant, expected {expected}"
         )
-
-
-def fit(training: TrainingSet, settings: Settings, progress: Progress | None = None) -> Model:
-    """Learn from all rows, holding none out."""
-    repeated = training.repeated()
-    model, starts = _networks(repeated, settings, progress)
-    if settings.refine:
-        found = refine(repeated, starts, settings)
-        pairs = tuple(zip(found.before, found.after, strict=True))
-        model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
-    rules = model.rules if repeated is training else training.counted(model.rules)
-    rules = replace(rules, provenance=learned(rules, training, settings))
-    return replace(model, rules=rules, settings=settings)
-
-
-def _networks(
-    training: TrainingSet, settings: Settings, progress: Progress | None
-) -> tuple[Model, list[Rules]]:
-    """Train networks; return the model of the winner, and the rules of all restarts."""
-    alone = replace(training, balanced=False).leaf(0, np.arange(training.n_rows))
-    single = Rules(training.target.name, training.target, training.features, alone)
-    if settings.restarts == 0:
-        return Model(single, settings), []
-    with needed("; `restarts` 0 learns without networks"):
-        from mbndt.learning.network.loop import train
-        from mbndt.learning.network.losses import make_loss
-    training = _sample(training, settings)
-    if settings.refine:
-        settings = replace(settings, branching=min(settings.branching, START_BRANCHING))
-    encoder, scores = fit_encoder(
-        training.features, training.typed, training.numbers(), np.random.default_rng(settings.seed)
-    )
-    if not encoder.columns:
-        return Model(single, settings, encoder), []
-    outcome = training.numbers() if training.codes is None else training.codes
-    trained = train(
-        scores,
-        make_loss(
-            outcome, len(training.target.classes), training.weights, balanced=training.balanced
-        ),
-        training.codes,
-        settings,
-        progress,
-    )
-    encoded = encoder.encode(training.typed)
-
-    def pruned(network: TrainedNetwork) -> Rules:
-        return prune(
-            network, encoder, encoded, training.features, training.target, training.network_leaf
-        )
-
-    model = Model(single, settings, encoder, trained.network, tuple(trained.history))
-    if settings.refine:
-        return model, [pruned(network) for network in trained.restarts]
-    rules, moved = shorten(pruned(trained.network), training.typed)
-    return replace(model, rules=rules, moved=moved), []
-
-
-def _sample(training: TrainingSet, settings: Settings) -> TrainingSet:
-    """Return the rows that networks train on: all, or a stratified sample of them."""
-    if settings.sample is None or training.n_rows <= settings.sample:
-        return training
-    everything = np.arange(training.n_rows)
-    strata = stratified(training.codes, everything, settings.sample)
-    from sklearn.model_selection import train_test_split
-
-    index, _ = train_test_split(
-        everything, train_size=settings.sample, random_state=settings.seed, stratify=strata
-    )
-    return training.take(np.sort(index))

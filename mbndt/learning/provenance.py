@@ -30,6 +30,7 @@ def learned(rules: Rules, training: TrainingSet, settings: Settings) -> dict[str
         "depth": settings.depth,
         "branching": settings.branching,
         "seed": settings.seed,
+        **training.aim.stated(),
         **trained_on(rules, training),
     }
 

@@ -16,17 +16,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mbndt.arrays import Floats, Indices, Ints
 from mbndt.errors import DataError, warn
-from mbndt.interpreter import route
+from mbndt.interpreter import branches
+from mbndt.learning.aim import Aim, scores
 from mbndt.learning.refine.problem import Classes, Goal, Numbers
 from mbndt.learning.settings import SMOOTHED_ROWS
-from mbndt.rules import INT64_MAX, Feature, Leaf, Rules, Target
+from mbndt.rules import INT64_MAX, Feature, Leaf, Node, Rules, SetSplit, Target
+from mbndt.rules.nodes import deep_recursion
+from mbndt.rules.rules import event_of
 from mbndt.tables.table import Column, Table
 from mbndt.tables.target import Labels, Values, read_weights
 
@@ -39,7 +42,9 @@ GRID = 2.0**-24  # of class weights
 class TrainingSet:
     """Training rows: typed columns of `features`, outcomes, and weights.
 
-    `weights` [n] are all above zero and count rows. `balanced` says that classes weigh equally.
+    `weights` [n] are all above zero and count rows. `balanced` says that classes weigh equally;
+    `costs` [C, C] says instead what each answer costs where each class is true. `prevalence` [C]
+    is how common classes will be, None for as common as they are here.
     """
 
     features: tuple[Feature, ...]
@@ -47,6 +52,9 @@ class TrainingSet:
     outcome: Labels | Values
     weights: Floats
     balanced: bool = True
+    costs: Floats | None = None
+    prevalence: Floats | None = None
+    aim: Aim = field(default_factory=Aim)
 
     @property
     def n_rows(self) -> int:
@@ -90,16 +98,27 @@ class TrainingSet:
         return replace(self.take(index), weights=np.ones(len(index)))
 
     def counted(self, rules: Rules) -> Rules:
-        """Return rules whose leaves record these rows, whatever they were learned from."""
-        reached = route(rules, self.typed, self.n_rows)
+        """Return rules whose leaves and splits record these rows, whatever they came from."""
 
-        def recorded(leaf: Leaf) -> Leaf:
-            index = np.flatnonzero(reached == leaf.leaf)
-            if leaf.counts is None:
-                return replace(leaf, n=len(index))
-            return replace(leaf, counts=self._counts(index))
+        def node(old: Node, index: Indices) -> Node:
+            if isinstance(old, Leaf):
+                if self.codes is None:
+                    return replace(old, n=len(index))
+                return replace(old, counts=self._counts(index))
+            column = self.typed[old.feature].take(index)
+            to = branches(rules, old, column)
+            children = [node(child, index[to == i]) for i, child in enumerate(old.children)]
+            found = replace(old, children=tuple(children), missing_rows=int(column.missing.sum()))
+            if isinstance(found, SetSplit) and found.unseen is not None:
+                listed = {text for group in found.groups for text in group.values}
+                known = [text in listed for text in rules.feature[old.feature].categories]
+                # One place more at the end, where the code of an unseen text (-1) lands.
+                rest = ~np.array([*known, False])[column.values] & ~column.missing
+                return replace(found, unseen_rows=int(rest.sum()))
+            return found
 
-        return rules.with_leaves(recorded)
+        with deep_recursion():
+            return replace(rules, root=node(rules.root, np.arange(self.n_rows)))
 
     def indicators(self) -> Floats:
         """Return the rows' outcomes as numbers, [n, K].
@@ -114,10 +133,16 @@ class TrainingSet:
         return ((values - mean) / (spread or 1.0))[:, None]
 
     def class_weights(self) -> Floats:
-        """Return each class's weight, [C]: n / (C n_c), or 1 if classes aren't balanced."""
+        """Return each class's weight, [C]: n / (C n_c), or 1 if classes aren't balanced.
+
+        With costs it is what errors of the class cost, such that a row weighs 1 in the mean.
+        """
         assert isinstance(self.outcome, Labels)
         count = len(self.target.classes)
         sums = np.bincount(self.outcome.codes, self.weights, count)
+        if self.costs is not None:
+            each = self.costs.sum(1)
+            return np.asarray(each * (sums.sum() / (sums @ each)))
         if not self.balanced:
             return np.ones(count)
         present = np.count_nonzero(sums)
@@ -141,7 +166,11 @@ class TrainingSet:
         if isinstance(self.outcome, Labels):
             # On a grid, so that sums are exact: of rows in any order, and of repeats.
             each = np.round(self.class_weights() / GRID) * GRID
-            return Classes(outcome * each * self.weights[:, None])
+            mass = outcome * each
+            if self.costs is not None:
+                relative = self.costs / self.costs.sum(1, keepdims=True) * (len(each) - 1)
+                mass = np.round(scores(mass @ relative) / GRID) * GRID
+            return Classes(mass * self.weights[:, None])
         return Numbers(outcome[:, 0], self.weights)
 
     def class_counts(self) -> Floats | None:
@@ -149,6 +178,20 @@ class TrainingSet:
         if self.codes is None:
             return None
         return np.asarray(np.bincount(self.codes, self.weights, len(self.target.classes)), float)
+
+    def shares(self) -> Floats:
+        """Return the share of each class, [C]."""
+        counts = self.class_counts()
+        assert counts is not None
+        return np.asarray(counts / counts.sum())
+
+    @property
+    def event(self) -> int | None:
+        """Return the index of the class whose finding counts: the stated, or the rarer of two."""
+        counts = self.class_counts()
+        if counts is None:
+            return None
+        return event_of(self.target, counts.tolist())
 
     def imbalance(self) -> float:
         """Return how many rows of the data are worth one of balanced data.
@@ -165,6 +208,11 @@ class TrainingSet:
         if isinstance(self.outcome, Labels):
             return self.outcome.codes.astype(np.float64)
         return self.outcome.values
+
+    def single_leaf(self) -> Leaf:
+        """Return the leaf of rules that tell nothing: the commonest class, or the cheapest one."""
+        plain = self if self.costs is not None else replace(self, balanced=False)
+        return plain.leaf(0, np.arange(self.n_rows))
 
     def leaf(self, number: int, index: Indices, goal: Goal | None = None) -> Leaf:
         """Return the leaf that rows reach.
@@ -195,6 +243,19 @@ class TrainingSet:
         assert isinstance(self.outcome, Labels)
         size = len(self.target.classes)
         return tuple(np.bincount(self.outcome.codes[index], minlength=size).tolist())
+
+
+def aimed(training: TrainingSet, aim: Aim) -> TrainingSet:
+    """Return training rows with what is stated of the answers' use.
+
+    Raises `OptionError` for what doesn't fit the target.
+    """
+    outcome = replace(training.outcome, target=aim.target(training.target))
+    training = replace(training, outcome=outcome)
+    event = training.event
+    costs = aim.costs(training.target, event)
+    shares = aim.shares(training.target, event)
+    return replace(training, costs=costs, prevalence=shares, aim=aim)
 
 
 def with_target(table: Table, y: Any) -> tuple[Table, str]:

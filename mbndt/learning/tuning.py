@@ -20,17 +20,19 @@ from optuna.distributions import FloatDistribution as Reals
 from optuna.distributions import IntDistribution as Whole
 from optuna.study import Study
 from optuna.trial import TrialState
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from mbndt._version import __version__
-from mbndt.arrays import Floats, Indices
+from mbndt.arrays import Floats
 from mbndt.errors import DataError, OptionError, shown
-from mbndt.learning.holdout import evaluate, hold_out
-from mbndt.learning.model import Model, with_figures
-from mbndt.learning.pipeline import fit, prepare
+from mbndt.learning.aim import Aim
+from mbndt.learning.fit import fit
+from mbndt.learning.holdout import Folds, evaluate, folds, hold_out
+from mbndt.learning.model import Model, with_evidence
+from mbndt.learning.pipeline import prepare
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.studies import completed, opened
 from mbndt.learning.training_set import TrainingSet
+from mbndt.learning.unseen import held_out
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
 from mbndt.tables.target import Labels
@@ -54,7 +56,6 @@ SHAPES = tuple(
     for leaves in budgets
 )
 RATES = ("rate_selector", "rate_threshold", "rate_leaf", "rate_mask")
-Folds = list[tuple[Indices, Indices]]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def tune(
     weights: Floats | None = None,
     holdout: float = 0.0,
     drop_missing_target: bool = False,
+    aim: Aim | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Search for the best settings by cross validation, and learn with them from all rows.
@@ -109,6 +111,7 @@ def tune(
         task=task,
         weights=weights,
         drop_missing_target=drop_missing_target,
+        aim=aim,
     )
     among, held = hold_out(labelled, holdout, settings.seed)
     training = labelled.take(among)
@@ -120,29 +123,17 @@ def tune(
         count, best, score = len(completed(found)), found.best_trial, found.best_value
     model = fit(training, _chosen(settings, best.params), progress)
     if len(held):
-        model = with_figures(model, evaluate(model.rules, labelled.take(held)))
+        model = with_evidence(model, held_out(model.rules, labelled.take(held)))
     return Tuned(replace(model, dropped=dropped), count, best.number, score)
 
 
-def _folds(training: TrainingSet, folds: int, seed: int) -> Folds:
-    """Return each fold's training rows and test rows, of every class its share.
-
-    Classes of fewer rows than folds are shared out together.
-    """
-    if not 2 <= folds <= max(2, training.n_rows // 2):
+def _folds(training: TrainingSet, count: int, seed: int) -> Folds:
+    """Return each fold's training rows and test rows; raises `OptionError` for too many of them."""
+    if not 2 <= count <= max(2, training.n_rows // 2):
         raise OptionError(
-            f"folds: got {folds}, expected 2 to {max(2, training.n_rows // 2)}, half of the rows"
+            f"folds: got {count}, expected 2 to {max(2, training.n_rows // 2)}, half of the rows"
         )
-    everything = np.arange(training.n_rows)
-    shuffled = KFold(folds, shuffle=True, random_state=seed + 111)
-    if training.codes is None:
-        return list(shuffled.split(everything))
-    rare = np.bincount(training.codes)[training.codes] < folds
-    strata = np.where(rare, -1, training.codes)
-    if 0 < rare.sum() < folds or len(np.unique(strata)) == 1:
-        return list(shuffled.split(everything))
-    kind = StratifiedKFold(folds, shuffle=True, random_state=seed + 111)
-    return list(kind.split(everything, strata))
+    return folds(training.codes, training.n_rows, count, seed)
 
 
 def _space(settings: Settings, n_rows: int) -> dict[str, BaseDistribution]:

@@ -77,19 +77,9 @@ class Rules(Doors):
 
     @cached_property
     def event(self) -> int | None:
-        """Return the index of the class whose finding counts.
-
-        Unless the target states it, that is the rarer of two classes by their training rows, the
-        later of equally common ones; None for more classes.
-        """
-        classes = self.target.classes
-        if self.target.event is not None:
-            return classes.index(self.target.event)
-        if len(classes) != 2:
-            return None
-        counts = [leaf.counts for leaf in self.leaves if leaf.counts is not None]
-        first, second = (sum(count[k] for count in counts) for k in range(2))
-        return int(second <= first)
+        """Return the index of the class whose finding counts, by the training rows; see below."""
+        found = [leaf.counts for leaf in self.leaves if leaf.counts is not None]
+        return event_of(self.target, [sum(counts) for counts in zip(*found, strict=True)])
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
@@ -129,3 +119,16 @@ class Rules(Doors):
 
         with deep_recursion():
             return replace(self, root=node(self.root))
+
+
+def event_of(target: Target, counts: Sequence[float]) -> int | None:
+    """Return the index of the class whose finding counts.
+
+    Unless the target states it, that is the rarer of two classes by their `counts` (none where they
+    aren't known), the later of equally common ones; None for more classes.
+    """
+    if target.event is not None:
+        return target.classes.index(target.event)
+    if len(target.classes) != 2:
+        return None
+    return int(not counts or counts[1] <= counts[0])

@@ -29,10 +29,11 @@ FAST = preset("fast")
 def test_a_signal_is_learned_and_the_held_out_figures_are_true():
     table = mixed_table(800, seed=5)
     model = learn(table, "y", FAST, holdout=0.25)
-    assert model.held_out["rows"] == 200
-    assert model.held_out["balanced_accuracy"] > 0.7
-    low, high = model.held_out["balanced_accuracy_95"]
-    assert low < model.held_out["balanced_accuracy"] < high
+    assert model.evidence["kind"] == "held out"
+    assert model.evidence["rows"] == 200
+    value, low, high = model.evidence["performance"]["balanced_accuracy"]
+    assert value > 0.7
+    assert low < value < high
     assert sum(sum(leaf.counts) for leaf in model.rules.leaves) == 600
 
 

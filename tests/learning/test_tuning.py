@@ -195,10 +195,10 @@ def test_held_out_rows_take_no_part(tmp_path):
         return tuned(table, holdout=0.25, storage=str(tmp_path / name))
 
     whole = told("a", TABLE)
-    assert whole.model.held_out["rows"] == 30
+    assert whole.model.evidence["rows"] == 30
     again = learn(TABLE, "y", whole.model.settings, holdout=0.25)
     assert again.rules == whole.model.rules
-    assert again.held_out == whole.model.held_out
+    assert again.evidence == whole.model.evidence
     # Labels decide which rows are held out, so the poison goes into their numbers.
     typed, _ = prepare(TABLE, "y", QUICK)
     _, held = hold_out(typed, 0.25, QUICK.seed)

@@ -78,7 +78,7 @@ def test_a_sample_is_learned_from_as_it_stands(tmp_path):
     table = read_table(path, "SELECT amount, even, y FROM t USING SAMPLE 2000 (reservoir, 1)")
     with pytest.warns(match="'amount' alone tells 'y'"):
         model = learn(table, "y", preset("fast", seed=0), holdout=0.2)
-    assert model.held_out["accuracy"] > 0.99
+    assert model.evidence["performance"]["accuracy"][0] > 0.99
 
 
 READ = {  # in DuckDB's words: the type and value that a column is read as

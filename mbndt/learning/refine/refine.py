@@ -14,6 +14,7 @@ import numpy as np
 
 from mbndt.arrays import Floats, Indices
 from mbndt.errors import DataError
+from mbndt.learning.aim import Aim
 from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.provenance import trained_on
 from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
@@ -22,8 +23,9 @@ from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity,
 from mbndt.learning.refine.out_of_bag import blended, forest_view
 from mbndt.learning.refine.problem import BinSplit, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
+from mbndt.learning.risk import with_risks
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
-from mbndt.learning.training_set import TrainingSet, unit_weights
+from mbndt.learning.training_set import TrainingSet, aimed, unit_weights
 from mbndt.rules import Leaf, Node, Rules
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
@@ -35,12 +37,16 @@ REGROWN_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Refined:
-    """Refined rules with their objective, and the objective of each start before and after."""
+    """Refined rules with their objective, and the objective of each start before and after.
+
+    `view` [n, K] is what a forest that has not seen them says of the rows, None without one.
+    """
 
     rules: Rules
     objective: float
     before: tuple[float, ...]
     after: tuple[float, ...]
+    view: Floats | None = None
 
 
 def refine(
@@ -92,9 +98,9 @@ def refine(
     if isinstance(best, BinSplit):
         root = _Build(training, axes, problem, itertools.count()).node(best, problem.index)
     else:  # no split tells anything, so the most common class is the answer
-        root = replace(training, balanced=False).leaf(0, problem.index)
+        root = training.single_leaf()
     rules = Rules(training.target.name, training.target, training.features, root)
-    return Refined(rules, problem.objective(best, problem.index), before, after)
+    return Refined(rules, problem.objective(best, problem.index), before, after, view)
 
 
 def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:
@@ -162,6 +168,7 @@ def refine_rules(
         weights,
         settings.class_weight == "balanced",
     ).take(np.flatnonzero(weights > 0))
+    training = aimed(training, Aim.of_rules(rules))
     found = refine(training, [rules], replace(settings, greedy=0), exact=True)
     provenance = {
         **rules.provenance,
@@ -169,6 +176,8 @@ def refine_rules(
         "training rows": training.n_rows,
         **trained_on(found.rules, training),
     }
-    provenance.pop("held out", None)  # figures of other rules
-    refined = replace(found.rules, name=rules.name, provenance=provenance)
+    for key in ("evidence", "validation", "held out"):  # of other rules
+        provenance.pop(key, None)
+    better = with_risks(training.counted(found.rules), training, found.view)
+    refined = replace(better, name=rules.name, provenance=provenance)
     return replace(found, rules=refined)
