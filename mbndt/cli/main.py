@@ -72,7 +72,7 @@ def main() -> NoReturn:
 def with_dashes(message: str, *, first: bool = False) -> str:
     """Return a message of the library with its parameters as the options that they are here.
 
-    These are those in backquotes, and with `first` that before the first colon.
+    These are those in backquotes, and with `first` those before the first colon.
     """
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     options = {
@@ -82,8 +82,9 @@ def with_dashes(message: str, *, first: bool = False) -> str:
         if param.opts[0].startswith("--")
     }
     start, colon, rest = message.partition(":")
-    if first and colon and start in options:
-        message = f"{options[start]}:{rest}"
+    names = start.split(", ")
+    if first and colon and all(name in options for name in names):
+        message = f"{', '.join(options[name] for name in names)}:{rest}"
     return re.sub(r"`(\w+)`", lambda found: options.get(found[1], found[0]), message)
 
 

@@ -135,18 +135,11 @@ class _Answers:
 
     @classmethod
     def of(cls, rules: Rules, data: TrainingSet, leaf: Ints) -> _Answers:
-        """Return the answers of rules to rows in leaves [n], risks as common as classes are there.
-
-        Whatever prevalence was stated, the figures are those of the rows at hand.
-        """
+        """Return the answers of rules to rows in leaves [n]."""
         if not rules.target.classes:
             return cls(np.array([end.value for end in rules.leaves])[leaf], None)
         told = np.array([end.class_index for end in rules.leaves])[leaf]
-        risk = np.array([end.risk for end in rules.leaves], np.float64)
-        if data.prevalence is not None:
-            counts = np.array(rules.provenance["class rows"], np.float64)
-            risk = at_prevalence(risk, data.prevalence, counts / counts.sum())
-        return cls(told, risk[leaf])
+        return cls(told, _risks(rules, data)[leaf])
 
     def put(self, index: Indices, part: _Answers) -> None:
         """Take the answers to some of the rows."""
@@ -155,11 +148,33 @@ class _Answers:
             self.risk[index] = part.risk
 
 
-def _performance(rules: Rules, data: TrainingSet, answers: _Answers) -> Mapping[str, Any]:
+def _performance(rules: Rules, data: TrainingSet, answers: _Answers) -> dict[str, Any]:
     if isinstance(data.outcome, Values):
         return performance_of_numbers(data.outcome.values, answers.told)
-    classes = len(data.target.classes)
-    return performance(classes, data.outcome.codes, answers.told, answers.risk, rules.event)
+    levels = None
+    if rules.event is not None:
+        # Those that a reader of these rules can act at.
+        levels = _risks(rules, data)[:, rules.event]
+    return performance(
+        len(data.target.classes),
+        data.outcome.codes,
+        answers.told,
+        answers.risk,
+        rules.event,
+        levels,
+    )
+
+
+def _risks(rules: Rules, data: TrainingSet) -> Floats:
+    """Return the leaves' risks [L, C] where classes are as common as they were in training.
+
+    Whatever prevalence was stated, figures are those of the rows at hand.
+    """
+    risk = np.array([end.risk for end in rules.leaves], np.float64)
+    if data.prevalence is None:
+        return risk
+    counts = np.array(rules.provenance["class rows"], np.float64)
+    return at_prevalence(risk, data.prevalence, counts / counts.sum())
 
 
 def _by_leaf(rules: Rules, data: TrainingSet, leaf: Ints) -> list[Any]:

@@ -14,9 +14,12 @@ import numpy as np
 from mbndt.arrays import Flags, Floats
 
 
-def points(event: Flags, risk: Floats) -> list[dict[str, Any]]:
-    """Return what acting at each distinct risk [n] and above does, rising."""
-    return [_point(event, risk, t) for t in np.unique(risk).tolist()]
+def points(event: Flags, risk: Floats, levels: Floats | None = None) -> list[dict[str, Any]]:
+    """Return what acting at each of some levels and above does, rising: at each distinct risk [n]
+    unless others are given.
+    """
+    every = np.unique(risk if levels is None else levels)
+    return [_point(event, risk, t) for t in every.tolist()]
 
 
 def _point(event: Flags, risk: Floats, t: float) -> dict[str, Any]:

@@ -19,12 +19,18 @@ NO_ANSWER = -1
 
 
 def performance(
-    classes: int, truth: Ints, answer: Ints, risk: Floats | None = None, event: int | None = None
+    classes: int,
+    truth: Ints,
+    answer: Ints,
+    risk: Floats | None = None,
+    event: int | None = None,
+    levels: Floats | None = None,
 ) -> dict[str, Any]:
     """Return the figures of answers [n] to rows of true classes [n], both class indices.
 
     An answer of -1 is none: such rows are counted as `unanswered` and take no part in the rest.
-    `risk` [n, C] and the index of the `event` class add what speaks of that event.
+    `risk` [n, C] and the index of the `event` class add what speaks of that event; `levels` are the
+    risks to act at that are listed, those that occur where None.
     """
     answered = answer != NO_ANSWER
     unanswered = int(np.sum(~answered))
@@ -49,7 +55,7 @@ def performance(
         is_event, chance = truth == event, risk[answered][:, event]
         found["auc"] = area(is_event, chance)
         found["calibration"] = calibration(is_event, chance)
-        found["points"] = points(is_event, chance)
+        found["points"] = points(is_event, chance, levels)
         found["useful"] = useful(is_event, chance)
     return found
 

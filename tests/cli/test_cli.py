@@ -33,7 +33,7 @@ def test_train_compile_predict_verify_show_hang_together(run, tmp_path):
     model = tmp_path / "model.pt"
     code, out, err = run("train", data, "--target", "y", "-o", model, "--preset", "fast")
     assert (code, err) == (0, "")
-    assert "held out 40 rows: balanced accuracy" in out
+    assert "200 rows, each told by rules of the other 4 of 5 parts: balanced accuracy" in out
     code, out, _ = run("predict", model, data)
     assert code == 0
     assert out == predictions_csv(load(model), load(model).predict(mixed_table(200)))

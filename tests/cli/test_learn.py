@@ -46,7 +46,7 @@ def test_a_table_that_train_cant_use(run, tmp_path, content, message):
 def test_missing_targets_are_dropped_on_request_and_told(run, tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("x,t\n1,1\n2,nan\n3,0\n4,\n5,0\n")
-    words = ["train", data, "--target", "t", "--holdout", 0, "--preset", "fast", "-o"]
+    words = ["train", data, "--target", "t", "--refits", 0, "--preset", "fast", "-o"]
     failed(run(*words, tmp_path / "m.pt"), "column 't' is missing in row 2, 4")
     code, _, err = run(*words, tmp_path / "m.pt", "--drop-missing-target")
     assert (code, err) == (0, "mbndt: note: 2 rows without a value of 't' were left out\n")
@@ -85,7 +85,7 @@ def test_tune_finds_settings_and_writes_a_model(run, tmp_path):
     assert "held out 24 rows" in stdout
     assert load(out).target.name == "y"
     report = json.loads((tmp_path / "r.json").read_text())
-    assert report["held out"]["rows"] == 24
+    assert report["evidence"]["rows"] == 24
     assert report["rules"]["sha256"] == load(out).fingerprint
 
 
@@ -120,7 +120,7 @@ def test_weights_are_a_column_that_is_not_learned_from(run, tmp_path):
     data, out = tmp_path / "data.csv", tmp_path / "model.pt"
     data.write_text("x,w,y\n" + "".join(f"{i},{i % 3},{'ab'[i % 2]}\n" for i in range(90)))
     words = ["train", data, "--target", "y", "-o", out, "--preset", "fast", "--weights", "w"]
-    assert run(*words, "--holdout", 0)[0] == 0
+    assert run(*words, "--refits", 0)[0] == 0
     rules = load(out)
     assert [feature.name for feature in rules.features] == ["x"]
     assert sum(leaf.size for leaf in rules.leaves) == 60  # those of weight zero say nothing
@@ -143,3 +143,30 @@ def test_a_price_without_refining_is_refused(run, tmp_path):
     words = ["train", data, "--target", "y", "-o", tmp_path / "m.pt"]
     failed(run(*words, "--no-refine", "--compact"), "--compact")
     failed(run(*words, "--preset", "paper", "--penalty", 3), "--penalty")
+
+
+def test_what_answers_are_for_is_read_from_options_and_files(run, tmp_path):
+    data, out, costs = tmp_path / "data.csv", tmp_path / "m.json", tmp_path / "costs.csv"
+    write_csv(data, 200)
+    words = ["train", data, "--target", "y", "--preset", "fast", "--restarts", 0, "--refits", 0]
+    words += ["-o", tmp_path / "m.pt"]
+    assert run(*words, "--event", "yes", "--act-at", 0.05, "--prevalence", 0.02)[0] == 0
+    rules = load(tmp_path / "m.pt")
+    assert rules.target.event == "yes"
+    assert rules.provenance["operating point"] == {"act_at": 0.05}
+    assert rules.provenance["prevalence"] == 0.02
+    costs.write_text("truth,no,yes\nno,,3\nyes,8,\n")
+    assert run(*words, "--cost", costs)[0] == 0
+    by_file = load(tmp_path / "m.pt")
+    assert by_file.provenance["operating point"] == {
+        "cost": {"no": {"yes": 3.0}, "yes": {"no": 8.0}}
+    }
+    assert run(*words, "--cost", "no>yes=3,yes>no=8", "--prevalence", "no=0.6,yes=0.4")[0] == 0
+    rules = load(tmp_path / "m.pt")
+    assert rules.provenance["prevalence"] == {"no": 0.6, "yes": 0.4}
+    failed(run(*words, "--cost", "missd=3"), "--cost: unknown 'missd'", "'missed'")
+    failed(run(*words, "--cost", out), "expected missed=10,false=1, or the name of a CSV file")
+    failed(run(*words, "--act-at", 0.2, "--cost", "missed=3"), "--act-at, --cost: expected one")
+    failed(run(*words, "--event", "maybe"), "--event: no class 'maybe'")
+    failed(run(*words, "--prevalence", "x"), "--prevalence: got 'x', expected a number")
+    failed(run(*words, "--holdout", 0.2, "--refits", 3), "--refits, --holdout: expected one")
