@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import importlib
 import keyword
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.errors import OptionError, nearest
 from mbndt.options import Options, choose, name_of
 from mbndt.rules import Rules
+from mbndt.rules.stopping import LEAST_ROWS, stopping
 
-__all__ = ["TARGETS", "Artifact", "Emitter", "emit", "emitter", "emitter_class", "options_class"]
+__all__ = [
+    "TARGETS",
+    "Artifact",
+    "Emitter",
+    "emit",
+    "emitter",
+    "emitter_class",
+    "options_class",
+    "strictly",
+]
 
 # The folder of each target, and the name of its class.
 TARGETS = {
@@ -59,10 +69,24 @@ def emitter(target: str, **options: object) -> Emitter:
     )
 
 
-def emit(rules: Rules, target: str, **options: object) -> Artifact:
+def emit(rules: Rules, target: str, *, strict_missing: bool = False, **options: object) -> Artifact:
     """Return the artefact of rules for a target.
 
-    Raises `OptionError` for an unknown target or option, `TargetError` for rules that the target
-    can't hold.
+    With `strict_missing` a missing or unlisted value that too few training rows had where it is
+    asked for gets no answer. Raises `OptionError` for an unknown target or option, `TargetError`
+    for rules that the target can't hold.
     """
-    return emitter(target, **options).emit(rules)
+    tool = emitter(target, **options)
+    return strictly(tool, rules) if strict_missing else tool.emit(rules)
+
+
+def strictly(tool: Emitter, rules: Rules) -> Artifact:
+    """Return the artefact of rules that stop where too few training rows bear a value out."""
+    stopped = stopping(rules)
+    found = tool.emit(stopped)
+    ways = sum(leaf.stops for leaf in stopped.leaves)
+    said = (
+        f"no answer at {ways} leaves, to which missing or unlisted values lead that fewer than"
+        f" {LEAST_ROWS} training rows had there"
+    )
+    return replace(found, notes=(*found.notes, said))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from mbndt.rules import Rules
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from mbndt.arrays import Floats
     from mbndt.interpreter import Predictions
     from mbndt.tables.table import Table
 
@@ -34,6 +36,14 @@ C_KEYWORDS = frozenset(
     typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
     """.split()  # noqa: SIM905
 )
+
+
+# What the outputs tell of a row.
+TELLS = {
+    "risk": "the chance of each class among rows like it",
+    "score": "the score of each class, of which the greatest is the label",
+    "probability": "the probability of each class",
+}
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,16 @@ class Emitter(ABC):
         from mbndt.interpreter import predict
 
         return predict(rules, table)
+
+
+def told_by_class(rules: Rules, rows: Sequence[Sequence[float] | None]) -> Floats:
+    """Return what an engine told of each class, [n, C]; NaN where it told nothing."""
+    import numpy as np
+
+    classes = len(rules.target.classes)
+    nothing = (math.nan,) * classes
+    listed = [nothing if row is None else row for row in rows]
+    return np.array(listed, np.float64).reshape(len(rows), classes)
 
 
 @cache

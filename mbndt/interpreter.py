@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 import numpy as np
@@ -39,12 +39,18 @@ class Predictions:
     """Answers for n rows.
 
     `leaf` [n] are ids, `prediction` [n] labels in the target's own type (a regression: values),
-    `probabilities` [n, C] by class index (a regression: None).
+    None at a stop. `outputs` are what else is told of each class, [n, C] by class index, NaN at a
+    stop: `risk` and `score`, or `probability` where the rules know no risks; none of a regression.
     """
 
     leaf: Ints
-    prediction: list[Label | float]
-    probabilities: Floats | None
+    prediction: list[Label | float | None]
+    outputs: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def probabilities(self) -> Floats | None:
+        """Return the chance of each class, [n, C]: the risks, where the rules know them."""
+        return next(iter(self.outputs.values()), None)
 
 
 def leaf_of(rules: Rules, row: Mapping[str, object]) -> int:
@@ -166,7 +172,10 @@ def look_up(rules: Rules, leaf: Ints) -> Predictions:
     """Return the answers that belong to leaf ids, [n]."""
     labels = [rules.label(entry) for entry in rules.leaves]
     prediction = np.array(labels, object).take(leaf).tolist()
-    if rules.task == "regression":
-        return Predictions(leaf, prediction, None)
-    values = np.array([entry.value for entry in rules.leaves], np.float64)
-    return Predictions(leaf, prediction, values.take(leaf, axis=0))
+    nothing = (np.nan,) * len(rules.target.classes)
+    by_leaf = {
+        name: np.array([nothing if row is None else row for row in rows], np.float64)
+        for name, rows in rules.outputs.items()
+    }
+    outputs = {name: rows.take(leaf, axis=0) for name, rows in by_leaf.items()}
+    return Predictions(leaf, prediction, outputs)

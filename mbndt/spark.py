@@ -47,9 +47,10 @@ def score(df: Any, rules: Rules, prefix: str = "") -> Any:
     """Return a Spark data frame with the answers beside its columns.
 
     `df`: a `pyspark.sql.DataFrame`. Added are `prediction` (string, bigint, boolean; a regression:
-    double), `leaf` (bigint) and for each class `probability_K` (double), `prefix` before each
-    name. Raises `DataError` for a column that is lacking, stands there twice, has another type
-    than its feature, or is named as an answer; `TargetError` for rules that Spark can't hold.
+    double), `leaf` (bigint) and for each class `risk_K` and `score_K` (double; `probability_K` of
+    rules without risks), `prefix` before each name; where there is no answer all but the leaf are
+    null. Raises `DataError` for a column that is lacking, stands there twice, has another type than
+    its feature, or is named as an answer; `TargetError` for rules that Spark can't hold.
     """
     from pyspark.sql.functions import expr
 
@@ -65,7 +66,7 @@ def score(df: Any, rules: Rules, prefix: str = "") -> Any:
     for feature in rules.used:
         _check_column(df, feature, write.words.fold)
     _check_outputs(df, write.outputs, write.words.fold)
-    route = emit(rules, "sql", dialect="spark", output="leaf", **{"as": "expression"}).text
+    route = emit(rules, "sql", dialect="spark", output="leaf", as_="expression").text
     found = _new_name([*df.columns, *write.outputs], write.words.fold)
     # Names are given as names, so that Spark reads no variables in them.
     named = zip(_answers(write, found), write.outputs, strict=True)
@@ -81,7 +82,7 @@ def _answers(write: Writer, found: str) -> list[str]:
     target = write.rules.target
     # A regression over whole numbers has values that are none.
     label = LABELS[target.type] if target.classes else "DOUBLE"
-    kinds = [label, "BIGINT", *["DOUBLE"] * len(target.classes)]
+    kinds = [label, "BIGINT", *["DOUBLE"] * len(write.rules.output_columns)]
     columns = zip(*write.answers(), strict=True)
     listed = [", ".join(answer.sql(dialect="spark") for answer in column) for column in columns]
     return [

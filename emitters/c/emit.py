@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mbndt.emitters import base
-from mbndt.emitters.base import Artifact, Emitter
+from mbndt.emitters.base import TELLS, Artifact, Emitter
 from mbndt.emitters.c.names import field_names, guard, macro_names
-from mbndt.emitters.c.numbers import FLOAT_END, FLOAT_MAX, NUMBERS, Format
+from mbndt.emitters.c.numbers import FLOAT_END, FLOAT_MAX, FUNCTIONS, NUMBERS, Format
 from mbndt.emitters.c.options import COptions
 from mbndt.emitters.c.plan import Choice, Diagram, End, Fork, Plan, plan
 from mbndt.errors import OptionError, shown
@@ -85,6 +85,8 @@ class C(COptions, Emitter):
                 fields=fields,
                 macros=words.macros,
                 functions=functions,
+                told=[FUNCTIONS[name] for name in rules.outputs],
+                tells=TELLS,
                 asks_nan=words.asks_nan,
                 below=words.below,
                 divisor=form.results()[1],
@@ -123,6 +125,7 @@ class C(COptions, Emitter):
                 row_size=rows.dtype.itemsize,
                 number=form.number,
                 classes=len(classes),
+                told=[FUNCTIONS[name] for name in artifact.rules.outputs],
             )
         )
         found = execute(artifact.text, driver, rows.tobytes())
@@ -137,16 +140,17 @@ class C(COptions, Emitter):
             return super().expected(rules, table)
         import numpy as np
 
-        from mbndt.emitters.c.run import as_stored
+        from mbndt.emitters.c.run import as_stored, values_of
         from mbndt.interpreter import Predictions, predict
 
         form = self._format(rules)
         found = predict(rules, as_stored(form, table))
         results, divisor = form.results()
-        rows = np.array(results, np.float64)[found.leaf] / divisor
+        numbers = {name: np.array(rows, np.float64)[found.leaf] for name, rows in results.items()}
         if rules.task == "regression":
-            return Predictions(found.leaf, rows[:, 0].tolist(), None)
-        return Predictions(found.leaf, found.prediction, rows)
+            return Predictions(found.leaf, values_of(numbers["value"], divisor))
+        outputs = {name: rows / divisor for name, rows in numbers.items()}
+        return Predictions(found.leaf, found.prediction, outputs)
 
 
 class _Words:

@@ -60,7 +60,8 @@ def macro_names(rules: Rules, ident: str, fields: Mapping[str, str]) -> dict[tup
             keys.append((feature.name, category))
             name = re.sub("_+", "_", f"{fields[feature.name]}_{_word(category)}").rstrip("_")
             names.append(f"{ident}_{name}".upper())
-    taken = {f"{ident.upper()}_MISSING", f"{ident.upper()}_VALUE_SCALE"}
+    own = ("MISSING", "VALUE_SCALE", "NO_ANSWER", "NO_VALUE")
+    taken = {f"{ident.upper()}_{word}" for word in own}
     return dict(zip(keys, _unique(names, TAKEN_MACROS | taken), strict=True))
 
 

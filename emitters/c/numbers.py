@@ -41,6 +41,9 @@ NUMBERS = {
 }
 PARTS = 65535
 MAX_VALUE = 2**31 - 1
+NO_VALUE = -(2**31)
+# The function that gives each output.
+FUNCTIONS = {"risk": "risk", "score": "score", "probability": "proba"}
 MAX_SCALE = 2**31 - 1
 MAX_DIGITS = 9
 MAX_NOTES = 20
@@ -185,9 +188,9 @@ class Format:
                     f" {len(thresholds)} thresholds: {moved[0][0]!r} becomes {moved[0][1]!r}"
                 )
         if self.rules.task == "regression":
-            results, scale = self.results()
-            pairs = zip(self.rules.leaves, results, strict=True)
-            rounded = sum(value / scale != leaf.value for leaf, (value,) in pairs)
+            values, scale = self._values()
+            pairs = zip(self.rules.leaves, values, strict=True)
+            rounded = sum(value / scale != leaf.value for leaf, (value,) in pairs if not leaf.stops)
             coarse = f" and too coarse for {rounded} of them" if rounded else ""
             found.append(f"scale {scale} of the leaf values is chosen from them{coarse}")
         return found
@@ -209,44 +212,67 @@ class Format:
                     )
                 low, start = max(low, high), end
 
-    def results(self) -> tuple[list[list[float]], int]:
-        """Return each leaf's probabilities, or value, as numbers of the type, and their divisor.
+    def results(self) -> tuple[dict[str, list[list[float]]], int]:
+        """Return each output's numbers, or the value, by leaf, and their divisor.
 
+        Where there is no answer they are NaN, or in integer types 0, and the value the least one.
         Raises `TargetError` for a value out of range.
         """
-        rows = [
-            [float(v) for v in (leaf.value if isinstance(leaf.value, tuple) else [leaf.value])]
-            for leaf in self.rules.leaves
-        ]
+        if self.rules.task == "regression":
+            rows, divisor = self._values()
+            return {"value": rows}, divisor
+        classes = len(self.rules.target.classes)
+        nothing: list[float] = [0] * classes if self.number.high else [math.nan] * classes
+        found = {
+            name: [nothing if row is None else self._shares(row) for row in rows]
+            for name, rows in self.rules.outputs.items()
+        }
+        return found, PARTS if self.number.high else 1
+
+    def _shares(self, row: Sequence[float]) -> list[float]:
+        if self.number.high:
+            return _parts(row)
+        return [*row] if self.number.field == "double" else _rounded(row)
+
+    def _values(self) -> tuple[list[list[float]], int]:
+        """Return each leaf's value as a number of the type, and their divisor."""
+        labels = [self.rules.label(leaf) for leaf in self.rules.leaves]
+        rows = [[math.nan if label is None else float(label)] for label in labels]
         if self.number.field == "double":
             return rows, 1
-        if self.rules.task == "classification":
-            return ([_parts(row) for row in rows], PARTS) if self.number.high else _rounded(rows)
-        largest = max((value for (value,) in rows), key=abs)
-        scale = _decimal_scale(value for (value,) in rows)
+        known = [value for (value,) in rows if value == value]
+        largest = max(known, key=abs)
+        scale = _decimal_scale(known)
         while scale > 1 and abs(round(Fraction(largest) * scale)) > MAX_VALUE:
             scale //= 10
         near = round(largest) if self.number.high else to_float32(largest)
         if abs(near) > (MAX_VALUE if self.number.high else FLOAT_MAX):
             raise TargetError(f"leaf value {largest!r}: out of the range of {self.number.value}")
         if not self.number.high:
-            return _rounded(rows)
-        return [[round(Fraction(value) * scale)] for (value,) in rows], scale
+            return [_rounded(row) for row in rows], 1
+        fixed = [NO_VALUE if v != v else round(Fraction(v) * scale) for (v,) in rows]
+        return [[value] for value in fixed], scale
 
     def answers(self) -> dict[str, list[Hashable]]:
         """Return what each function of a header answers, by leaf.
 
-        Numbers are literals, those of probabilities with their classes and, where they are cleared
+        Numbers are literals, those of outputs with their classes and, where they are cleared
         first, without zeros.
         """
         results, leaves = self.results()[0], self.rules.leaves
         found: dict[str, list[Hashable]] = {"leaf": [leaf.leaf for leaf in leaves]}
         if self.rules.task == "regression":
-            return found | {"value": [self.literal(value) for (value,) in results]}
-        found["class"] = [leaf.class_index for leaf in leaves]
-        shares = [enumerate(map(self.literal, row)) for row in results]
+            told = [value for (value,) in results["value"]]
+            listed = ["INT32_MIN" if v == NO_VALUE else self.literal(v) for v in told]
+            return {**found, "value": [*listed]}
+        found["class"] = [-1 if leaf.stops else leaf.class_index for leaf in leaves]
         dropped = self.zero if self.clears else ""
-        return found | {"proba": [tuple(one for one in row if one[1] != dropped) for row in shares]}
+        for name, rows in results.items():
+            shares = [enumerate(map(self.literal, row)) for row in rows]
+            found[FUNCTIONS[name]] = [
+                tuple(one for one in row if one[1] != dropped) for row in shares
+            ]
+        return found
 
     @property
     def clears(self) -> bool:
@@ -265,11 +291,13 @@ class Format:
         """Return the shortest literal that reads back as a number of the type."""
         if isinstance(value, int):
             return str(value)
+        if value != value:  # without the macro of math.h
+            return "(0.0 / 0.0)" if self.number.field == "double" else "(0.0f / 0.0f)"
         return repr(value) if self.number.field == "double" else _float_literal(value)
 
 
-def _rounded(rows: list[list[float]]) -> tuple[list[list[float]], int]:
-    return [[to_float32(value) for value in row] for row in rows], 1
+def _rounded(row: Sequence[float]) -> list[float]:
+    return [to_float32(value) for value in row]
 
 
 def _parts(row: Sequence[float]) -> list[float]:

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mbndt.emitters.c.numbers import Format
+from mbndt.emitters.c.numbers import NO_VALUE, Format
 from mbndt.errors import EngineFailed, EngineMissing, TargetError, shown
 from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Label
 
@@ -182,17 +182,27 @@ def answers(form: Format, texts: list[str], data: bytes) -> Predictions:
     from mbndt.interpreter import Predictions
 
     classes, offset = form.rules.target.classes, 0
-    labels: list[Label | float] = []
+    labels: list[Label | float | None] = []
     for label, text in zip(classes, texts, strict=True):
         size = int.from_bytes(data[offset : offset + 8], sys.byteorder)
         read = data[offset + 8 : offset + 8 + size]
         labels.append(label if read == text.encode() else repr(read))
         offset += 8 + size
     result = DTYPES[form.number.proba if classes else form.number.value]
-    kind = np.dtype([("leaf", "i4"), ("class", "i4"), ("results", result, (len(classes) or 1,))])
+    told = form.rules.outputs
+    shape = (len(told) or 1, len(classes) or 1)
+    kind = np.dtype([("leaf", "i4"), ("class", "i4"), ("results", result, shape)])
     found = np.frombuffer(data, kind, offset=offset)
-    results = found["results"].astype(np.float64) / form.results()[1]
-    leaf = found["leaf"].astype(np.int64)
+    results = found["results"].astype(np.float64)
+    leaf, divisor = found["leaf"].astype(np.int64), form.results()[1]
     if not classes:
-        return Predictions(leaf, results[:, 0].tolist(), None)
-    return Predictions(leaf, [labels[c] for c in found["class"].tolist()], results)
+        return Predictions(leaf, values_of(results[:, 0], divisor))
+    outputs = {name: results[:, i] / divisor for i, name in enumerate(told)}
+    # -1 is no class.
+    return Predictions(leaf, [[*labels, None][c] for c in found["class"].tolist()], outputs)
+
+
+def values_of(results: Array, divisor: int) -> list[Label | float | None]:
+    """Return values [n] as they are in their unit; None where there is no answer."""
+    numbers: list[float] = results[:, 0].tolist()
+    return [None if x != x or x == NO_VALUE else x / divisor for x in numbers]

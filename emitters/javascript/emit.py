@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
+from mbndt.emitters.base import TELLS, Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.javascript.options import JavaScriptOptions
 from mbndt.emitters.nested import Branch, functions
 from mbndt.rules import Label, Rules, Split, TargetType
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 SAFE = 2**53 - 1  # the largest whole number that is told apart from its neighbours
 
 
-def literal(value: str | bool | int | float) -> str:
+# The function that gives each output.
+FUNCTIONS = {"risk": "risk", "score": "score", "probability": "predictProba"}
+
+
+def literal(value: str | bool | int | float | None) -> str:
     """Return a literal in ASCII that can end neither a comment nor a script element.
 
     >>> "<" in literal("</script>"), literal(2**53), literal(0.1), literal(True)
@@ -32,7 +36,7 @@ def literal(value: str | bool | int | float) -> str:
 
 
 class JavaScript(JavaScriptOptions, Emitter):
-    """Emit a module with `leaf`, `predict`, `predictProba`, `FEATURES` and `CLASSES`."""
+    """Emit a module with `leaf`, `predict`, the outputs, `FEATURES` and `CLASSES`."""
 
     target = "javascript"
 
@@ -52,6 +56,8 @@ class JavaScript(JavaScriptOptions, Emitter):
                 names=[literal(feature.name) for feature in rules.features],
                 classes=_literals(rules.target.classes, kind),
                 answers=_literals(labels, kind),
+                told=FUNCTIONS,
+                tells=TELLS,
             )
         )
         return Artifact(identifier(rules.name), ".mjs", text, rules)
@@ -90,8 +96,10 @@ def _within(part: Range) -> str:
     return f"x >= {low}" if high is None else f"({low} <= x && x < {high})"
 
 
-def _literals(values: Sequence[Label | float], kind: TargetType) -> list[str]:
-    """Return literals of one type: if one is a bigint, all are."""
+def _literals(values: Sequence[Label | float | None], kind: TargetType) -> list[str]:
+    """Return literals of one type: if one is a bigint, all are; but null."""
     listed = [literal(value) for value in values]
     large = kind == TargetType.INTEGER and any(text.endswith("n") for text in listed)
-    return [f"{text.rstrip('n')}n" for text in listed] if large else listed
+    if not large:
+        return listed
+    return [text if text == "null" else f"{text.rstrip('n')}n" for text in listed]

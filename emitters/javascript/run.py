@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbndt.emitters.base import Artifact
+from mbndt.emitters.base import Artifact, told_by_class
+from mbndt.emitters.javascript.emit import FUNCTIONS
 from mbndt.errors import EngineFailed, EngineMissing
 from mbndt.rules import Feature, FeatureType, Label, TargetType
 
@@ -57,15 +58,16 @@ def run(artifact: Artifact, table: Table) -> Predictions:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "rules.mjs").write_text(artifact.text, "ascii")
         shutil.copy(DRIVER, folder)
-        question = json.dumps({"names": names, "kinds": kinds, "rows": rows})
+        told = [FUNCTIONS[name] for name in rules.outputs]
+        question = json.dumps({"names": names, "kinds": kinds, "told": told, "rows": rows})
         answers = json.loads(_node("driver.mjs", stdin=question, folder=folder))
     whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
     labels = [_label(kind, text, whole) for _, kind, text, _ in answers]
-    probabilities = None
-    if rules.target.classes:
-        shape = (len(answers), len(rules.target.classes))
-        probabilities = np.array([answer[3] for answer in answers], np.float64).reshape(shape)
-    return Predictions(np.array([answer[0] for answer in answers], np.int64), labels, probabilities)
+    outputs = {
+        name: told_by_class(rules, [answer[3][i] for answer in answers])
+        for i, name in enumerate(rules.outputs)
+    }
+    return Predictions(np.array([answer[0] for answer in answers], np.int64), labels, outputs)
 
 
 def _cell(feature: Feature, value: object) -> object:
@@ -74,8 +76,10 @@ def _cell(feature: Feature, value: object) -> object:
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def _label(kind: str, text: str, whole: bool) -> Label | float:
+def _label(kind: str, text: str, whole: bool) -> Label | float | None:
     """Return a label as Python has it; JavaScript's numbers don't tell integers from doubles."""
+    if kind == "object":
+        return None
     if kind == "boolean":
         return text == "true"
     if kind in ("number", "bigint"):

@@ -38,9 +38,16 @@ LABEL_TYPES = {
     TargetType.BOOLEAN: "BOOL",
 }
 
+# What stands where there is no answer; no text is empty that is a class.
+NO_LABEL: dict[TargetType, str | int] = {TargetType.STRING: "", TargetType.INTEGER: INT64_MIN}
+OUTPUTS = {"risk": "risk", "score": "score", "probability": "probabilities"}
+
 
 class Onnx(OnnxOptions, Emitter):
-    """Emit a model with outputs `label`, `probabilities`, `leaf`; a regression: `value`, `leaf`."""
+    """Emit a model with outputs `label`, `risk`, `score`, `leaf`; a regression: `value`, `leaf`.
+
+    Rules without risks give `probabilities`.
+    """
 
     target = "onnx"
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
@@ -109,7 +116,8 @@ class Onnx(OnnxOptions, Emitter):
         return expected(rules, self.form, table)
 
     def _outputs(self, rules: Rules) -> list[str]:
-        own = ["label", "probabilities"] if rules.target.classes else ["value"]
+        told = [OUTPUTS[name] for name in rules.outputs]
+        own = ["label", *told] if rules.target.classes else ["value"]
         return [self.prefix + name for name in [*own, "leaf"]]
 
     def _refuse(self, rules: Rules) -> None:
@@ -125,9 +133,14 @@ class Onnx(OnnxOptions, Emitter):
                 raise TargetError(
                     f"onnx: {name} is a feature and an output; `prefix` renames the outputs"
                 )
+        if rules.stops and rules.target.classes:
+            none = NO_LABEL.get(rules.target.type)
+            if none is None or none in rules.target.classes:
+                what = "no boolean" if none is None else f"the class {none}, which is one,"
+                raise TargetError(f"onnx: {what} can say that there is no answer")
         for leaf in rules.leaves:
             value = leaf.value
-            if not isinstance(value, tuple) and math.isinf(self.form.number.nearest(value)):
+            if isinstance(value, float) and math.isinf(self.form.number.nearest(value)):
                 raise TargetError(
                     f"onnx: leaf {leaf.leaf} has the value {value!r}, past the range of"
                     " `number` float; double can hold it"
@@ -164,12 +177,16 @@ class Onnx(OnnxOptions, Emitter):
 
 def _answers(rules: Rules, number: Number) -> Iterator[tuple[str, str, list[int], list[Any]]]:
     """Yield each answer's name, type, shape [L, ...] and values, by leaf."""
-    leaves = rules.leaves
-    values = [leaf.value if isinstance(leaf.value, tuple) else (leaf.value,) for leaf in leaves]
-    rounded = [number.nearest(float(x)) for row in values for x in row]
-    if not rules.target.classes:
-        yield "value", number.onnx, [len(leaves)], rounded
+    count, classes = len(rules.leaves), len(rules.target.classes)
+    labels = [rules.label(leaf) for leaf in rules.leaves]
+    if not classes:
+        values = [math.nan if label is None else float(label) for label in labels]
+        yield "value", number.onnx, [count], [number.nearest(value) for value in values]
         return
-    labels = [rules.label(leaf) for leaf in leaves]
-    yield "label", LABEL_TYPES[rules.target.type], [len(leaves)], labels
-    yield "probabilities", number.onnx, [len(leaves), len(rules.target.classes)], rounded
+    kind = rules.target.type
+    told = [NO_LABEL[kind] if label is None else label for label in labels]
+    yield "label", LABEL_TYPES[kind], [count], told
+    for name, rows in rules.outputs.items():
+        listed = [(math.nan,) * classes if row is None else row for row in rows]
+        rounded = [number.nearest(p) for row in listed for p in row]
+        yield OUTPUTS[name], number.onnx, [count, classes], rounded

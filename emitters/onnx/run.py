@@ -12,6 +12,7 @@ import numpy as np
 
 from mbndt.arrays import Array
 from mbndt.emitters.base import Artifact
+from mbndt.emitters.onnx.emit import NO_LABEL
 from mbndt.emitters.onnx.graph import MATRIX
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format
 from mbndt.errors import EngineMissing
@@ -32,8 +33,14 @@ def run(artifact: Artifact, form: Format, table: Table) -> Predictions:
         for rows in _batches(table.n_rows)
     ]
     answer, *rest, leaf = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    probabilities = rest[0].astype(np.float64) if rest else None
-    return Predictions(leaf, answer.tolist(), probabilities)
+    rules = artifact.rules
+    told = zip(rules.outputs, rest, strict=True)
+    outputs = {name: part.astype(np.float64) for name, part in told}
+    labels = answer.tolist()
+    if rules.stops:
+        none = NO_LABEL.get(rules.target.type) if rules.target.classes else None
+        labels = [None if x != x or x == none else x for x in labels]
+    return Predictions(leaf, labels, outputs)
 
 
 def expected(rules: Rules, form: Format, table: Table) -> Predictions:
@@ -43,11 +50,15 @@ def expected(rules: Rules, form: Format, table: Table) -> Predictions:
     held = {feature.name: _held(form, feature, table) for feature in rules.used}
     found = predict(rules, Table(held, table.n_rows))
     number = form.number
-    if found.probabilities is None:
-        values: list[Label | float] = [number.nearest(float(value)) for value in found.prediction]
+    if not found.outputs:
+        values: list[Label | float | None] = [
+            None if value is None else number.nearest(float(value)) for value in found.prediction
+        ]
         return replace(found, prediction=values)
-    rounded = found.probabilities.astype(number.numpy).astype("float64")
-    return replace(found, probabilities=rounded)
+    rounded = {
+        name: part.astype(number.numpy).astype("float64") for name, part in found.outputs.items()
+    }
+    return replace(found, outputs=rounded)
 
 
 def inputs_of(form: Format, rules: Rules, table: Table) -> dict[str, Array]:

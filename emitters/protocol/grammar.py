@@ -24,7 +24,8 @@ TYPES = {
 }
 BOOLEANS = {"no (false)": False, "yes (true)": True}
 MISSING, OTHER, ANY = "missing", "not listed", "any number"
-PROBABILITY = "Probability of "
+# What stands before a class at the head of a column of exact figures.
+CHANCES = {"risk": "Risk of ", "score": "Score of ", "probability": "Probability of "}
 EXACT, EXACT_VALUE = "Exact figures", "Exact value"
 
 _BOOLEAN_WORDS = {value: words for words, value in BOOLEANS.items()}
@@ -102,14 +103,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Result:
-    """A printed result: the answer, also `as_printed`, and its probabilities by class index.
+    """A printed result: the answer, also `as_printed`, and what is told of each class, by index.
 
-    A regression has None of them.
+    The outputs are those of `Rules.outputs`; a regression has none.
     """
 
     answer: Label | float
     as_printed: str
-    probabilities: tuple[float, ...] | None
+    outputs: Mapping[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)

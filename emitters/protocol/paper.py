@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 from mbndt.emitters.protocol.grammar import (
     ANY,
     BOOLEANS,
+    CHANCES,
     EXACT,
     EXACT_VALUE,
     MISSING,
     OTHER,
-    PROBABILITY,
     TEXT,
     TYPES,
     Answer,
@@ -59,12 +59,12 @@ def answer_rows(sheet: Sheet, table: Table) -> Predictions:
 
     leaf = [sheet.leaf(row) for row in table.records(tuple(sheet.inputs.values()))]
     found = [sheet.results[i] for i in leaf]
-    probabilities = None
-    listed = [result.probabilities for result in sheet.results.values()]
-    if (first := listed[0]) is not None:
-        rows = [result.probabilities for result in found]
-        probabilities = np.array(rows, np.float64).reshape(len(rows), len(first))
-    return Predictions(np.array(leaf, np.int64), [r.answer for r in found], probabilities)
+    first = next(iter(sheet.results.values()))
+    outputs = {
+        name: np.array([one.outputs[name] for one in found], np.float64).reshape(-1, len(told))
+        for name, told in first.outputs.items()
+    }
+    return Predictions(np.array(leaf, np.int64), [r.answer for r in found], outputs)
 
 
 def read_sheet(text: str, *, html: bool = False) -> Sheet:
@@ -140,21 +140,20 @@ def _add_result(results: dict[int, Result], row: Mapping[str, str]) -> None:
     """Add a row of results; classes that don't fit one table go on in the next."""
     leaf = int(match_of(r"R(\d+)", row["Result"])[1])
     if "Value" in row:
-        results[leaf] = Result(float(row["Value"]), row["Value"], None)
+        results[leaf] = Result(float(row["Value"]), row["Value"], {})
         return
     if EXACT_VALUE in row:
         results[leaf] = replace(results[leaf], answer=float(row[EXACT_VALUE]))
         return
     printed = row["Answer"]
-    before = results[leaf].probabilities if leaf in results else ()
-    assert before is not None
-    here = tuple(
-        float(match_of(_EXACT, cell)[1])
-        for head, cell in row.items()
-        if head.startswith(PROBABILITY)
-    )
+    outputs = dict(results[leaf].outputs) if leaf in results else {}
+    for head, cell in row.items():
+        for name, start in CHANCES.items():
+            if head.startswith(start):
+                told = float(match_of(_EXACT, cell)[1])
+                outputs[name] = (*outputs.get(name, ()), told)
     answer = int(printed) if re.fullmatch(r"-?\d+", printed) else _item(printed)
-    results[leaf] = Result(answer, printed, before + here)
+    results[leaf] = Result(answer, printed, outputs)
 
 
 def _records(table: list[list[str]]) -> list[dict[str, str]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from mbndt.emitters.protocol.grammar import (
+    CHANCES,
     EXACT_VALUE,
     MISSING,
-    PROBABILITY,
     Answer,
     Bounds,
     number_text,
@@ -51,15 +51,16 @@ def results(
 
 
 def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
-    """Yield every probability, in tables of a few classes each; of a regression every value."""
+    """Yield all that is told of each class, in tables of a few; of a regression every value."""
     classes = rules.target.classes
     if not classes:
         values = [[f"R{leaf.leaf}", value_text(rules.label(leaf))] for leaf in leaves]
         yield {"header": ["Result", EXACT_VALUE], "rows": values}
-    for start in range(0, len(classes), CLASSES_A_TABLE):
-        part = slice(start, start + CLASSES_A_TABLE)
-        head = ["Answer", *(PROBABILITY + value_text(label) for label in classes[part])]
-        yield _table(rules, leaves, head, partial(_chances, part=part))
+    for name, told in rules.outputs.items():
+        for start in range(0, len(classes), CLASSES_A_TABLE):
+            part = slice(start, start + CLASSES_A_TABLE)
+            head = ["Answer", *(CHANCES[name] + value_text(label) for label in classes[part])]
+            yield _table(rules, leaves, head, partial(_chances, told=told, part=part))
 
 
 def _table(
@@ -107,9 +108,10 @@ def _note(rules: Rules, leaf: Leaf) -> str:
     return "; ".join(found)
 
 
-def _chances(leaf: Leaf, part: slice) -> list[str]:
-    assert isinstance(leaf.value, tuple)
-    cells = [f"{percent(p)} ({number_text(p)})" for p in leaf.value[part]]
+def _chances(leaf: Leaf, told: Sequence[tuple[float, ...] | None], part: slice) -> list[str]:
+    row = told[leaf.leaf]
+    assert row is not None
+    cells = [f"{percent(p)} ({number_text(p)})" for p in row[part]]
     if leaf.counts is None:
         return cells
     counts = [f"{n} row" if n == 1 else f"{n} rows" for n in leaf.counts[part]]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
+from mbndt.emitters.base import TELLS, Artifact, Emitter, identifier, provenance_line, templates
 from mbndt.emitters.nested import Branch, functions
 from mbndt.emitters.python.options import PythonOptions
 from mbndt.rules import Feature, FeatureType, NumericSplit, Rules, Split, csv_rows
@@ -29,6 +29,8 @@ STRANGE = {
     FeatureType.BOOLEAN: ("type({x}) is not bool", "_boolean"),
     FeatureType.CATEGORY: ("type({x}) is not str", "_category"),
 }
+# The function that gives each output; the risk is there as `predict_proba` too.
+FUNCTIONS = {"risk": "risk", "score": "score", "probability": "predict_proba"}
 # Names in the module's functions that no feature may take.
 TAKEN = frozenset({"row", "lacking", "type", "dict", "str"})
 LONGEST_NAME = 40
@@ -53,6 +55,8 @@ class Python(PythonOptions, Emitter):
             reads={feature.name: _reading(feature, variables) for feature in rules.used},
             functions=functions(rules, partial(_branches, rules, variables)),
             labels=[rules.label(leaf) for leaf in rules.leaves],
+            told=FUNCTIONS,
+            tells=TELLS,
             marks=ascii([*known_marks(rules)]),
             reading=inspect.getsource(csv_rows).split(READING, 1)[1],
         )

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mbndt.emitters.base import Artifact
+from mbndt.emitters.base import Artifact, told_by_class
+from mbndt.emitters.python.emit import FUNCTIONS
 from mbndt.interpreter import Predictions
 from mbndt.tables.table import Table
 
@@ -17,10 +18,9 @@ def run(artifact: Artifact, table: Table) -> Predictions:
     module: dict[str, Any] = {"__name__": artifact.name}
     exec(compile(artifact.text, f"{artifact.name}.py", "exec"), module)
     rows = list(table.records(rules.used))
-    probabilities = None
-    if rules.task == "classification":
-        listed = [module["predict_proba"](row) for row in rows]
-        shape = (len(rows), len(rules.target.classes))
-        probabilities = np.array(listed, np.float64).reshape(shape)
+    outputs = {
+        name: told_by_class(rules, [module[FUNCTIONS[name]](row) for row in rows])
+        for name in rules.outputs
+    }
     leaf = np.array([module["leaf"](row) for row in rows], np.int64)
-    return Predictions(leaf, [module["predict"](row) for row in rows], probabilities)
+    return Predictions(leaf, [module["predict"](row) for row in rows], outputs)

@@ -44,17 +44,22 @@ class Writer:
     @cached_property
     def outputs(self) -> tuple[str, ...]:
         """Return the names of the columns that a select adds."""
-        classes = range(len(self.rules.target.classes))
-        names = ("prediction", "leaf", *(f"probability_{k}" for k in classes))
+        names = ("prediction", "leaf", *self.rules.output_columns)
         return tuple(self.prefix + name for name in names)
 
     def answer(self, leaf: Leaf, output: int) -> Expr:
         """Return what a leaf gives for one of the outputs, by its place among them."""
         if output == 1:
             return self.words.say(leaf.leaf)
-        if not isinstance(leaf.value, tuple):
-            return self.words.say(float(leaf.value))
-        return self.words.say(leaf.value[output - 2] if output else self.rules.label(leaf))
+        told = self._told[output - 2][leaf.leaf] if output else self.rules.label(leaf)
+        if told is None:
+            return exp.Null()
+        # A regression over whole numbers has values that are none.
+        return self.words.say(told if self.rules.target.classes else float(told))
+
+    @cached_property
+    def _told(self) -> list[Sequence[float | None]]:
+        return [*self.rules.output_columns.values()]
 
     def answers(self) -> list[list[Expr]]:
         """Return the outputs of each leaf."""
@@ -92,7 +97,8 @@ class Writer:
 
         It is NULL or, where the test itself raises and NULL would change the column's type, any.
         """
-        return self.answer(self.rules.leaves[0], output) if self.words.raises else exp.Null()
+        any_ = next(leaf for leaf in self.rules.leaves if not leaf.stops)
+        return self.answer(any_, output) if self.words.raises else exp.Null()
 
     def _nested(self, node: Node, output: int) -> Expr:
         if isinstance(node, Leaf):

@@ -208,7 +208,10 @@ def _typed_values(write: Writer, values: exp.Values) -> exp.Table:
     types = {TargetType.STRING: "String", TargetType.INTEGER: "Int64", TargetType.BOOLEAN: "Bool"}
     # A regression over whole numbers has values that are none.
     label = types[target.type] if target.classes else "Float64"
-    kinds = [label, "Int64", *["Float64"] * len(target.classes)]
+    told = ["Float64"] * len(write.rules.output_columns)
+    kinds = [label, "Int64", *told]
+    if write.rules.stops:
+        kinds = [kind if i == 1 else f"Nullable({kind})" for i, kind in enumerate(kinds)]
     names = [quoted(name).sql(dialect=write.words.name) for name in write.outputs]
     columns = ", ".join(map(" ".join, zip(names, kinds, strict=True)))
     arguments = [exp.Literal.string(columns), *values.expressions]

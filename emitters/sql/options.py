@@ -60,8 +60,8 @@ class SqlOptions(Options):
     function: str | None = option(None, "name of the function", otherwise="the rules' name")
     output: str | None = option(
         None,
-        "what an expression or function gives: label (regression: value), leaf, or probability_K"
-        " for the class number K",
+        "what an expression or function gives: label (regression: value), leaf, or for the class"
+        " number K risk_K or score_K (probability_K of rules without risks)",
         otherwise="label or value",
     )
     prefix: str = option("", "text to put before the outputs' names", otherwise="none")

@@ -27,11 +27,12 @@ def run(artifact: Artifact, name: exp.Table, words: Dialect, table: Table) -> Pr
     labels = [row[0] for row in answers]
     if rules.target.type == TargetType.BOOLEAN and words.true == "1":
         labels = [{0: False, 1: True}.get(label, label) for label in labels]
-    probabilities = None
-    if rules.target.classes:
-        shape = (len(answers), len(rules.target.classes))
-        probabilities = np.array([row[2:] for row in answers], np.float64).reshape(shape)
-    return Predictions(np.array([row[1] for row in answers], np.int64), labels, probabilities)
+    classes = len(rules.target.classes)
+    outputs = {}
+    for i, output in enumerate(rules.outputs):
+        told = [row[2 + i * classes :][:classes] for row in answers]
+        outputs[output] = np.array(told, np.float64).reshape(len(answers), classes)
+    return Predictions(np.array([row[1] for row in answers], np.int64), labels, outputs)
 
 
 def _row_number(rules: Rules, words: Dialect) -> str:

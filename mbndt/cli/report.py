@@ -61,19 +61,18 @@ def printable(text: str) -> str:
 
 
 def predictions_csv(rules: Rules, found: Predictions) -> str:
-    """Return predictions as CSV text: `prediction`, `leaf`, `probability_0`, … one line a row."""
+    """Return predictions as CSV text: `prediction`, `leaf`, `risk_0`, … one line a row.
+
+    Cells are empty where there is no answer.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    names = [f"probability_{k}" for k in range(len(rules.target.classes))]
-    writer.writerow(["prediction", "leaf", *names])
-    answers = {
-        leaf.leaf: [
-            label_text(rules.label(leaf)),
-            leaf.leaf,
-            *(leaf.value if isinstance(leaf.value, tuple) else ()),
-        ]
-        for leaf in rules.leaves
-    }
+    columns = rules.output_columns
+    writer.writerow(["prediction", "leaf", *columns])
+    answers = []
+    for leaf, *told in zip(rules.leaves, *columns.values(), strict=True):
+        label = rules.label(leaf)
+        answers.append(["" if label is None else label_text(label), leaf.leaf, *told])
     writer.writerows(answers[leaf] for leaf in found.leaf.tolist())
     return out.getvalue()
 

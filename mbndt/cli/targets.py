@@ -23,10 +23,21 @@ from mbndt.cli.options import (
     read,
     write,
 )
-from mbndt.emitters import TARGETS, emitter
+from mbndt.emitters import TARGETS, emitter, strictly
+from mbndt.rules.stopping import stopping
 
 if TYPE_CHECKING:
     from mbndt.rules import Rules
+
+
+StrictMissing = Annotated[
+    bool,
+    option(
+        "--strict-missing",
+        help="give no answer to a missing or unlisted value that fewer than 5 training rows had"
+        " where it is asked for",
+    ),
+]
 
 
 @with_options(target_options())
@@ -34,6 +45,7 @@ def compile_(
     model: Model,
     target: Annotated[str, option(help="language to write", choices=[*TARGETS])],
     output_file: Output = None,
+    strict_missing: StrictMissing = False,
     report: Annotated[
         bool,
         option("--report", help="c: also tell flash, stack and comparisons that the header takes"),
@@ -44,8 +56,8 @@ def compile_(
     """Write the rules in the language of a target."""
     from mbndt.checkpoint import load
 
-    tool = emitter(target, **given)
-    artifact = tool.emit(load(model))
+    tool, rules = emitter(target, **given), load(model)
+    artifact = strictly(tool, rules) if strict_missing else tool.emit(rules)
     notes = [*artifact.notes, *(tool.report(artifact) if report and not quiet else ())]
     default = None if isinstance(artifact.content, str) else Path(artifact.name + artifact.suffix)
     write(artifact.content, output_file or default)
@@ -73,6 +85,7 @@ def verify(
             metavar="TARGET",
         ),
     ] = None,
+    strict_missing: StrictMissing = False,
     rows: Annotated[int, option(help="least number of boundary rows", default=5000)] = 5000,
     json: Annotated[Path | None, option(help="file to write the report to, as JSON")] = None,
     query: Query = None,
@@ -94,7 +107,7 @@ def verify(
     chosen = [t for word in target or ["all"] for t in (TARGETS if word == "all" else [word])]
     if json and str(json) != "-":
         check_writable(json)
-    rules: Rules = load(model)
+    rules: Rules = stopping(load(model)) if strict_missing else load(model)
     table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
     checks = run(rules, table, targets=list(dict.fromkeys(chosen)), rows=rows)
     if json:

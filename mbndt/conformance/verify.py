@@ -152,7 +152,7 @@ def _next_inwards(value: float, table: Table) -> object:
 
 
 def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_]:
-    """Tell for each row [n] whether leaf, label with its type, or a probability's bits differ.
+    """Tell for each row [n] whether leaf, label with its type, or an output's bits differ.
 
     Raises `EngineFailed` where the numbers of rows or classes differ.
     """
@@ -162,19 +162,16 @@ def differences(expected: Predictions, got: Predictions) -> npt.NDArray[np.bool_
     # By their text, which tells types and -0.0 from 0.0.
     labels = zip(got.prediction, expected.prediction, strict=True)
     wrong |= np.fromiter((repr(a) != repr(b) for a, b in labels), np.bool_)
-    if expected.probabilities is not None:
-        if got.probabilities is None:
-            raise EngineFailed("no probabilities")
-        if got.probabilities.shape != expected.probabilities.shape:
-            raise EngineFailed(
-                f"probabilities of shape {got.probabilities.shape},"
-                f" expected {expected.probabilities.shape}"
-            )
-        bits = [
-            np.ascontiguousarray(p).view(np.int64)
-            for p in (got.probabilities, expected.probabilities)
-        ]
-        wrong |= np.any(bits[0] != bits[1], axis=1)
+    if [*got.outputs] != [*expected.outputs]:
+        raise EngineFailed(f"outputs {[*got.outputs]}, expected {[*expected.outputs]}")
+    for name, numbers in expected.outputs.items():
+        found = got.outputs[name]
+        if found.shape != numbers.shape:
+            raise EngineFailed(f"{name} of shape {found.shape}, expected {numbers.shape}")
+        # NaN has many bits, of which none means more than another.
+        none = np.isnan(found) & np.isnan(numbers)
+        bits = [np.ascontiguousarray(p).view(np.int64) for p in (found, numbers)]
+        wrong |= np.any((bits[0] != bits[1]) & ~none, axis=1)
     return wrong
 
 
@@ -193,6 +190,6 @@ def _first_difference(
 
 def _answer(found: Predictions, at: int) -> str:
     text = f"leaf {found.leaf[at]}, {shown(found.prediction[at])}"
-    if found.probabilities is not None:
-        text += f", probabilities {found.probabilities[at].tolist()}"
+    for name, numbers in found.outputs.items():
+        text += f", {name} {numbers[at].tolist()}"
     return text

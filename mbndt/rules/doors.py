@@ -91,12 +91,15 @@ class Doors:
 
         return rules_of_tree(tree, feature_names, name)
 
-    def compile(self, target: str, **options: object) -> str | bytes:
+    def compile(
+        self, target: str, *, strict_missing: bool = False, **options: object
+    ) -> str | bytes:
         """Return the artefact of a target: text, or bytes for binary formats.
 
-        Raises `OptionError` for an unknown target or option, `TargetError` for rules that the
-        target can't hold.
+        With `strict_missing` it gives no answer to a missing or unlisted value that too few
+        training rows had where it is asked for. Raises `OptionError` for an unknown target or
+        option, `TargetError` for rules that the target can't hold.
         """
         from mbndt.emitters import emit
 
-        return emit(self._rules, target, **options).content
+        return emit(self._rules, target, strict_missing=strict_missing, **options).content

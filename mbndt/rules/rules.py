@@ -70,6 +70,15 @@ class Rules(Doors):
         risks = [leaf.risk for leaf in self.leaves]
         return {"risk": risks, "score": scores} if any(risks) else {"probability": scores}
 
+    @cached_property
+    def output_columns(self) -> Mapping[str, Sequence[float | None]]:
+        """Return the outputs as columns, `risk_0`, `risk_1`, …: a number a leaf, None at a stop."""
+        return {
+            f"{name}_{k}": [None if row is None else row[k] for row in rows]
+            for name, rows in self.outputs.items()
+            for k in range(len(self.target.classes))
+        }
+
     @property
     def stops(self) -> bool:
         """Tell whether some rows get no answer."""

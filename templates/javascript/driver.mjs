@@ -1,4 +1,4 @@
-// Answer the rows of a JSON on stdin, as a JSON: leaf, the label's type and text, probabilities.
+// Answer the rows of a JSON on stdin, as a JSON: leaf, the label's type and text, outputs.
 import { readFileSync } from "node:fs";
 import * as rules from "./rules.mjs";
 
@@ -8,7 +8,7 @@ const READERS = {
   whole: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)),
   plain: (value) => value,
 };
-const { names, kinds, rows } = JSON.parse(readFileSync(0, "utf8"));
+const { names, kinds, told, rows } = JSON.parse(readFileSync(0, "utf8"));
 const answers = rows.map((cells) => {
   const row = Object.create(null);
   names.forEach((name, i) => {
@@ -16,6 +16,6 @@ const answers = rows.map((cells) => {
   });
   const label = rules.predict(row);
   const text = Object.is(label, -0) ? "-0" : String(label);
-  return [rules.leaf(row), typeof label, text, rules.predictProba?.(row) ?? null];
+  return [rules.leaf(row), typeof label, text, told.map((name) => rules[name](row))];
 });
 process.stdout.write(JSON.stringify(answers));

@@ -301,7 +301,7 @@ def test_one_probability_for_all_classes_is_a_failure(example, monkeypatch):
 
     def narrow(self, artifact, table):
         found = run(self, artifact, table)
-        return replace(found, probabilities=found.probabilities[:, :1])
+        return replace(found, outputs={"probability": found.probabilities[:, :1]})
 
     monkeypatch.setattr(Python, "run", narrow)
     (check,) = verify(example, targets=["python"], rows=1)
@@ -316,12 +316,15 @@ def test_every_target_names_its_variants():
 
 def test_a_difference_in_the_sign_of_zero_or_in_type_counts():
     leaf, rows = np.zeros(1, np.int64), np.zeros((1, 2))
-    same = Predictions(leaf, [0.0], rows)
-    assert not differences(same, Predictions(leaf, [0.0], rows)).any()
+    told = {"risk": rows, "score": rows}
+    same = Predictions(leaf, [0.0], told)
+    assert not differences(same, Predictions(leaf, [0.0], told)).any()
     for other in (
-        Predictions(leaf, [-0.0], rows),
-        Predictions(leaf, [0], rows),
-        Predictions(leaf, [0.0], -rows),
-        Predictions(leaf + 1, [0.0], rows),
+        Predictions(leaf, [-0.0], told),
+        Predictions(leaf, [0], told),
+        Predictions(leaf, [None], told),
+        Predictions(leaf, [0.0], {"risk": rows, "score": -rows}),
+        Predictions(leaf, [0.0], {"risk": rows * np.nan, "score": rows}),
+        Predictions(leaf + 1, [0.0], told),
     ):
         assert differences(same, other).all()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.errors import RulesError
 from mbndt.interpreter import leaf_ids, leaf_of
-from mbndt.rules import Leaf, Node, NumericSplit, Rules, SetSplit
+from mbndt.rules import Leaf, NumericSplit, Rules, SetSplit
 from mbndt.rules.stopping import only_stops, stopping
 from mbndt.rules.values import branch_of, read_value
-from tests.support.strategies import rule_trees
+from tests.support.strategies import counted, rule_trees
 
 
 def thin(rows: int | None, least: int) -> bool:
@@ -36,9 +36,9 @@ def thin_way(rules: Rules, row: dict[str, object], least: int, features: list[st
 
 
 @settings(max_examples=60)
-@given(rules=rule_trees(), least=st.integers(0, 9), data=st.data())
+@given(rules=rule_trees(stops=False), least=st.integers(0, 9), data=st.data())
 def test_a_row_stops_just_where_its_way_is_thin_and_keeps_its_leaf_otherwise(rules, least, data):
-    rules = replace(rules, root=counted(rules.root, data))
+    rules = counted(rules, data.draw)
     names = [feature.name for feature in rules.features]
     stated = data.draw(st.lists(st.sampled_from(names), unique=True))
     stopped = stopping(rules, least, stated)
@@ -51,18 +51,6 @@ def test_a_row_stops_just_where_its_way_is_thin_and_keeps_its_leaf_otherwise(rul
             assert stopped.leaves[leaf].stops
         else:
             assert stopped.leaves[leaf] == rules.leaves[leaf_of(rules, row)]
-
-
-def counted(node: Node, data: st.DataObject) -> Node:
-    """Draw how many training rows went the ways of missing and unlisted values."""
-    if isinstance(node, Leaf):
-        return node
-    counts = st.none() | st.integers(0, 9)
-    children = tuple(counted(child, data) for child in node.children)
-    node = replace(node, children=children, missing_rows=data.draw(counts))
-    if isinstance(node, SetSplit) and node.unseen is not None:
-        node = replace(node, unseen_rows=data.draw(counts))
-    return node
 
 
 def test_rules_that_never_answer_are_refused(example: Rules) -> None:

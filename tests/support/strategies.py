@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 from hostile import HOSTILE_TEXTS
 from hypothesis import strategies as st
@@ -14,12 +15,14 @@ from mbndt.rules import (
     Group,
     Interval,
     Leaf,
+    Node,
     NumericSplit,
     Rules,
     SetSplit,
     Target,
     TargetType,
 )
+from mbndt.rules.stopping import stopping
 
 PLAIN_TEXTS = ["low", "middle", "high", "very high", "none", "other"]
 PLAIN_NAMES = ["age", "heart rate", "lactate", "on oxygen", "alertness", "ward", "day", "dose"]
@@ -141,8 +144,12 @@ def rule_trees(
     hostile: bool = False,
     kinds: tuple[FeatureType, ...] = tuple(FeatureType),
     most: int = 5,
+    stops: bool = True,
 ) -> Rules:
-    """Draw rules of at most `depth` over at most `most` features of the given kinds."""
+    """Draw rules of at most `depth` over at most `most` features of the given kinds.
+
+    Some know risks, and with `stops` some give no answer to values that too few rows bear out.
+    """
     inputs = draw(features(hostile, list(kinds), most))
     target = draw(targets(hostile, {feature.name for feature in inputs}))
     ids = itertools.count()
@@ -213,7 +220,34 @@ def rule_trees(
         return tuple(node(level - 1) for _ in range(count))
 
     name = draw(texts(True)) if hostile else "drawn rules"
-    return Rules(name, target, inputs, node(depth), draw(provenances(hostile)))
+    rules = Rules(name, target, inputs, node(depth), draw(provenances(hostile)))
+    if target.classes and draw(st.booleans()):
+        chances = st.lists(st.integers(0, 9), min_size=len(target.classes), max_size=12)
+        rules = rules.with_leaves(lambda leaf: replace(leaf, risk=_risk(draw(chances), leaf)))
+    return stopping(counted(rules, draw)) if stops and draw(st.integers(0, 2)) == 0 else rules
+
+
+def _risk(parts: list[int], leaf: Leaf) -> tuple[float, ...]:
+    """Return chances in proportion to some parts; of no parts at all the leaf's own scores."""
+    assert isinstance(leaf.value, tuple)
+    parts = parts[: len(leaf.value)]
+    return tuple(part / sum(parts) for part in parts) if any(parts) else leaf.value
+
+
+def counted(rules: Rules, draw: st.DrawFn) -> Rules:
+    """Return rules that record how many training rows went the ways of what isn't known."""
+    counts = st.none() | st.integers(0, 9)
+
+    def node(old: Node) -> Node:
+        if isinstance(old, Leaf):
+            return old
+        children = tuple(map(node, old.children))
+        old = replace(old, children=children, missing_rows=draw(counts))
+        if isinstance(old, SetSplit) and old.unseen is not None:
+            return replace(old, unseen_rows=draw(counts))
+        return old
+
+    return replace(rules, root=node(rules.root))
 
 
 def chain(depth: int, name: str = "deep") -> Rules:

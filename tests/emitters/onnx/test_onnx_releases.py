@@ -140,8 +140,8 @@ def by_batch_size(answers: list, rows: int) -> Iterator[Predictions]:
     assert len(leaf) == rows * len(BATCHES)
     for start in range(0, len(leaf), rows):
         part = slice(start, start + rows)
-        probabilities = np.array(rest[0][1][part]) if rest else None
-        yield Predictions(np.array(leaf[part]), answer[part], probabilities)
+        told = {name: np.array(numbers[part]) for name, numbers in rest}
+        yield Predictions(np.array(leaf[part]), answer[part], told)
 
 
 def test_the_oldest_release_answers_as_this_one_and_as_the_interpreter(old_python, example):
