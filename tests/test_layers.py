@@ -24,6 +24,7 @@ ROOMS = [
     "importers",
     "learning",
     "conformance",
+    "validation",
     "rounding",
     "checkpoint",
     "spark",

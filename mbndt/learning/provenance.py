@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from mbndt._version import __version__
+from mbndt.arrays import Ints
 from mbndt.learning.settings import Settings
 from mbndt.learning.training_set import TrainingSet
-from mbndt.rules import Feature, Rules
+from mbndt.measures.drift import binned, deciles
+from mbndt.rules import Feature, FeatureType, Rules
+from mbndt.tables.digest import digest
 from mbndt.tables.table import Column
 
 # The training values on both sides of a threshold, None past the last one: `x < t` sorts the rows
@@ -38,8 +41,9 @@ def learned(rules: Rules, training: TrainingSet, settings: Settings) -> dict[str
 def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
     """Return facts of the training rows: their numbers by class, and facts of each feature in use.
 
-    Those are the share missing and, for numbers, the least and greatest value and the thresholds'
-    gaps.
+    Those are the share missing, what a later table is compared with (`shares` of the values between
+    `cuts`, or by value), and for numbers the least and greatest value and the thresholds' gaps.
+    The `digest` tells these very rows again.
     """
     found: dict[str, Any] = {}
     if training.codes is not None:
@@ -50,16 +54,47 @@ def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
         feature.name: _feature_facts(rules, feature, training.typed[feature.name])
         for feature in rules.used
     }
+    found["training data"] = {
+        "rows": training.n_rows,
+        "columns": [feature.name for feature in rules.used],
+        "digest": digest_of(rules, training),
+    }
     return found
 
 
+def digest_of(rules: Rules, data: TrainingSet) -> str:
+    """Return the digest of some rows: of the columns that the rules use, and the target."""
+    return digest({f: data.typed[f.name] for f in rules.used}, data.outcome)
+
+
 def _feature_facts(rules: Rules, feature: Feature, column: Column) -> dict[str, Any]:
-    facts: dict[str, Any] = {"missing": float(np.mean(column.missing))}
+    facts: dict[str, Any] = {"missing": float(np.mean(column.missing)), **_shares(feature, column)}
     if feature.type.numeric:
         values = finite_values(column)
         facts["range"] = [values[0], values[-1]] if values else None
         facts["gaps"] = [list(gap) for gap in gaps(values, rules.thresholds(feature))]
     return facts
+
+
+def _shares(feature: Feature, column: Column) -> dict[str, Any]:
+    """Return the shares of values that aren't missing: between tenths, or by value."""
+    values = column.values[~column.missing]
+    if feature.type.numeric:
+        cuts = deciles(values)
+        return {"cuts": cuts, "shares": (binned(values, cuts) / max(1, len(values))).tolist()}
+    shares = (value_counts(feature, column) / max(1, len(values))).tolist()
+    return {"shares": dict(zip(value_names(feature), shares, strict=True))}
+
+
+def value_names(feature: Feature) -> tuple[str, ...]:
+    """Return the values of a category or a boolean as texts."""
+    return feature.categories if feature.type == FeatureType.CATEGORY else ("false", "true")
+
+
+def value_counts(feature: Feature, column: Column) -> Ints:
+    """Return how often a category or a boolean has each of its listed values."""
+    codes = column.values[~column.missing]
+    return np.bincount(codes[codes >= 0], minlength=len(value_names(feature))).astype(np.int64)
 
 
 def finite_values(column: Column) -> list[float]:
