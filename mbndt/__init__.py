@@ -24,16 +24,18 @@ __all__ = [
     "Rules",
     "RulesError",
     "TargetError",
+    "Validation",
     "__version__",
     "equivalent",
     "learn",
     "load",
     "save",
+    "validate",
     "verify",
 ]
 
 if TYPE_CHECKING:
-    from mbndt.api import learn, save, verify
+    from mbndt.api import learn, save, validate, verify
     from mbndt.checkpoint import load
     from mbndt.conformance.verify import Check
     from mbndt.errors import (
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from mbndt.learning.model import Model
     from mbndt.rules import Rules
     from mbndt.rules.boxes import equivalent
+    from mbndt.validation.validate import Validation
 
 _HOMES = {
     "Check": "mbndt.api",
@@ -61,10 +64,12 @@ _HOMES = {
     "Model": "mbndt.learning.model",
     "Predictions": "mbndt.interpreter",
     "Rules": "mbndt.rules",
+    "Validation": "mbndt.validation.validate",
     "equivalent": "mbndt.rules.boxes",
     "learn": "mbndt.api",
     "load": "mbndt.checkpoint",
     "save": "mbndt.api",
+    "validate": "mbndt.api",
     "verify": "mbndt.api",
 }
 

@@ -12,15 +12,16 @@ from mbndt.conformance.verify import verify as run_targets
 from mbndt.emitters import TARGETS
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.rules import Rules
-from mbndt.tables.csv_format import CsvFormat, with_marks
+from mbndt.tables.csv_format import CsvFormat, known_marks, with_marks
 from mbndt.tables.files import read_table
 from mbndt.tables.table import Table
 
 if TYPE_CHECKING:
     from mbndt.learning.model import Model
     from mbndt.learning.network.loop import Progress
+    from mbndt.validation.validate import Validation
 
-__all__ = ["Check", "learn", "save", "verify"]
+__all__ = ["Check", "learn", "save", "validate", "verify"]
 
 
 def learn(
@@ -201,9 +202,76 @@ def verify(
     return run_targets(rules, table, targets=chosen, rows=rows, seed=seed)
 
 
-def _table(data: object, query: str | None, form: CsvFormat | None = None) -> Table:
+def validate(
+    rules: Rules,
+    data: object,
+    target: str | None = None,
+    *,
+    by: Sequence[str] = (),
+    on: str | None = None,
+    date: str | None = None,
+    query: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
+) -> Validation:
+    """Hold rules against the truth of rows that they were not learned from.
+
+    Parameters
+    ----------
+    rules
+        The rules.
+    data
+        The rows, as of `learn`, with the rules' inputs and the truth.
+    target
+        The name of the column that has the truth; that of the rules' target where None.
+    by
+        Names of columns whose values make groups.
+    on
+        What the rows are of, if they come from elsewhere: "Hospital B, 2025".
+    date
+        The day of the validation, YYYY-MM-DD; today where None.
+    query
+        What to read from a DuckDB or SQLite file.
+    separator, decimal, missing, encoding
+        How a CSV is to be read, as of `learn`.
+
+    Returns
+    -------
+    Validation
+        Figures with 95 % intervals, also by group, and what has moved since the training. Its
+        `validated` are the rules that state all this, which then are no draft.
+
+    Raises
+    ------
+    DataError
+        For the very rows that the rules were learned from, and for a table that doesn't fit.
+    OptionError
+        For a column that the table lacks.
+
+    """
+    from mbndt.files import sha256_of
+    from mbndt.validation.validate import validate as run
+
+    form = CsvFormat(separator, decimal, tuple(missing), encoding)
+    table = _table(data, query, form, known_marks(rules))
+    sha256 = sha256_of(Path(data)) if isinstance(data, (str, Path)) else None
+    return run(rules, table, target, by=_listed(by), on=on, date=date, sha256=sha256)
+
+
+def _listed(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else [*names]
+
+
+def _table(
+    data: object,
+    query: str | None,
+    form: CsvFormat | None = None,
+    marks: tuple[str, ...] = (),
+) -> Table:
     if isinstance(data, (str, Path)):
-        return read_table(data, query, form)
+        return read_table(data, query, form, marks)
     if form not in (None, CsvFormat()):
         raise OptionError("separator, decimal, missing, encoding: only with the path of a CSV")
     if query is not None:
@@ -235,7 +303,7 @@ def _without(
         )
     column = weights if isinstance(weights, str) else None
     own = [column] if column is not None else []
-    leave = [exclude] if isinstance(exclude, str) else [*exclude]
+    leave = _listed(exclude)
     for parameter, names in (("target", [target]), ("exclude", leave), ("weights", own)):
         for name in names:
             if name not in table:

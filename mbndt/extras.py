@@ -12,6 +12,7 @@ WAYS = {
     "sklearn": "pip install 'mbndt[learn]', or 'mbndt[refine]' for all but networks",
     "scipy": "pip install 'mbndt[learn]', or 'mbndt[refine]' for all but networks",
     "optuna": "pip install 'mbndt[tune]'",
+    "psycopg": "pip install 'psycopg[binary]'",
 }
 
 

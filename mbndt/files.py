@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -23,6 +24,14 @@ def read_plain(path: Path, option: str) -> object:
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{option}: {path}: {error}") from None
     return found
+
+
+def sha256_of(path: Path) -> str | None:
+    """Return the SHA-256 of a file's bytes, in hex; None for a pipe, which is read once."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

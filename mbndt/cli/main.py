@@ -21,6 +21,7 @@ from mbndt.cli.options import option
 from mbndt.cli.rules import predict, schema, show
 from mbndt.cli.sheet import round_, sheet_template
 from mbndt.cli.targets import compile_, verify
+from mbndt.cli.validation import points, validate
 from mbndt.errors import DataWarning, MbndtError, OptionError
 from mbndt.extras import lacking
 
@@ -145,6 +146,8 @@ for name, command, panel, example in (
     ("compile", compile_, USE, "compile model.pt --target sql --dialect postgres --as view"),
     ("predict", predict, USE, "predict model.pt new.csv -o answers.csv"),
     ("verify", verify, USE, "verify model.pt --data new.csv --target sql --target c"),
+    ("points", points, USE, "points model.pt --data new.csv --target outcome"),
+    ("validate", validate, USE, "validate model.pt --data other.csv --on 'Hospital B, 2025'"),
     ("show", show, USE, "show model.pt --metrics"),
     ("schema", schema, USE, "schema -o rules.schema.json"),
     ("sheet-template", sheet_template, SHEET, "sheet-template model.pt -o sheet.toml"),

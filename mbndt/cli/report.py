@@ -50,7 +50,8 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def _console() -> Console:
+def on_stdout() -> Console:
+    """Return a console that prints plain text."""
     # Piped output is never folded to a terminal's width.
     return _Console(width=None if sys.stdout.isatty() else 10_000, highlight=False, markup=False)
 
@@ -100,7 +101,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
 
 def print_model(model: Model, path: Path) -> None:
     """Print what was learned and how it does on rows it has not seen."""
-    console = _console()
+    console = on_stdout()
     summary = _counted(model.rules)
     if model.starts:
         how = f"objective {model.objective:.1f}, the best of {len(model.starts)} starts refined"
@@ -167,7 +168,7 @@ def print_checks(checks: Sequence[Check]) -> None:
         cells = [str(check.rows), str(check.mismatches)] if ran else ["-", "-"]
         said = check.engine or check.outcome
         grid.add_row(Text(check.title), Text(said), *cells)
-    console = _console()
+    console = on_stdout()
     console.print(grid)
     for check in checks:
         if check.note:
@@ -196,7 +197,7 @@ def _counted(rules: Rules) -> str:
 
 def print_rules(rules: Rules) -> None:
     """Print rules as an outline with their measures."""
-    console = _console()
+    console = on_stdout()
     console.print(Text(printable(f"{rules.name}: {rules.task} of {rules.target.name}")))
     console.print(Text(f"{_counted(rules)}, depth {rules.depth}, SHA-256 {rules.fingerprint}"))
     with deep_recursion():

@@ -56,5 +56,6 @@ def enough(rules: Rules, performance: object) -> bool:
         return False
     if not all(isinstance(count, int) for count in counts) or sum(counts) != rows:
         return False
-    event = rules.event
-    return 0 < counts[event] < rows if event is not None else max(counts) < rows
+    if rules.event is not None and not counts[rules.event]:
+        return False
+    return bool(max(counts) < rows)

@@ -74,6 +74,15 @@ def _base(head: bytes) -> str | None:
     return "Parquet" if head.startswith(b"PAR1") else None
 
 
+def database_of(path: Path) -> str | None:
+    """Return what kind of file that DuckDB or SQLite reads a file is; None for any other."""
+    try:
+        with path.open("rb") as file:
+            return _base(file.read(HEAD))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+
+
 def _check_options(base: str, query: str | None, form: CsvFormat, source: str) -> None:
     if base == "Parquet" and query is not None:
         raise DataError(f"{source}: `query` is for DuckDB and SQLite files")

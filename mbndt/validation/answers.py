@@ -35,8 +35,10 @@ class Answered:
     @property
     def is_event(self) -> Flags:
         """Tell which rows [n] are of the event's class."""
+        event = self.rules.event
         assert isinstance(self.outcome, Labels)
-        return self.outcome.codes == self.rules.event
+        assert event is not None
+        return np.asarray(self.outcome.codes == event)
 
     def performance(self, rows: Flags | None = None) -> dict[str, Any]:
         """Return the figures of all rows, or of some [n]."""

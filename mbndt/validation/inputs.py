@@ -90,7 +90,10 @@ def leaves(found: Answered) -> Found:
     rules = found.rules
     here = np.bincount(found.leaf, minlength=len(rules.leaves))
     sizes = [end.size for end in rules.leaves]
-    known = [0 if size is None and end.stops else size for size, end in zip(sizes, rules.leaves)]
+    known = [
+        0 if size is None and end.stops else size
+        for size, end in zip(sizes, rules.leaves, strict=True)
+    ]
     moved = None
     if all(size is not None for size in known):
         pairs = [(old, new) for old, new in zip(known, here.tolist(), strict=True) if old or new]
