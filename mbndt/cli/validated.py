@@ -59,10 +59,8 @@ def print_validation(found: Validation) -> None:
     for sentence in says.sentences(found.rules, told):
         console.print(Text(printable(sentence)))
     _print(console, ["", "figure (95 %)"], says.figures(told))
-    for group in found.groups:
-        small = ", fewer than 20" if group["small"] else ""
-        head = f"{group['by']} {group['value']} ({group['all_rows']} rows{small})"
-        _print(console, [printable(head), ""], says.figures(group["performance"]))
+    if found.groups:
+        _print(console, *says.by_group(found.groups))
     heads = ["input", "missing", "outside or unknown", "PSI", "moved"]
     _print(console, heads, map(_input, found.inputs))
     moved = found.leaves["drift"] or "not known"

@@ -32,7 +32,7 @@ def page(found: Validation) -> str:
             percent=says.percent,
             number=says.number,
             text=label_text,
-            groups_figures=[says.figures(group["performance"]) for group in found.groups],
+            by_group=says.by_group(found.groups),
         )
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mbndt.measures.calibration import share
 from mbndt.rules import Rules
 from mbndt.rules.values import label_text
+
+Say = Callable[[Mapping[str, Any]], str]
 
 NOT_KNOWN = "-"
 FIGURES = {
@@ -88,5 +91,48 @@ def useful(ends: list[float] | None) -> str:
     """Return the sentence on the risks at which acting by the rules beats doing without them."""
     if ends is None:
         return "At no risk to act at are these rules better than treating all or none."
-    low, high = (f"{100 * end:.0f} %" for end in ends)
-    return f"Better than treating all or none from {low} to {high} of risk to act at."
+    return f"Better than treating all or none from {_ends(ends)} of risk to act at."
+
+
+def by_group(groups: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of a table with a line a group."""
+    columns = _columns(groups[0]["performance"]) if groups else []
+    return ["group", "rows", *(head for head, _ in columns)], [
+        [group_name(group), str(group["all_rows"])]
+        + [say(group["performance"]) for _, say in columns]
+        for group in groups
+    ]
+
+
+def group_name(group: Mapping[str, Any]) -> str:
+    """Return a group's name, with a mark where its rows are few."""
+    name = f"{group['by']}: {group['value']}"
+    return f"{name} (few rows)" if group["small"] else name
+
+
+def _columns(performance: Mapping[str, Any]) -> list[tuple[str, Say]]:
+    """Return heads, and what says the figure under each."""
+    if "rmse" in performance:
+        return [
+            ("R squared", lambda told: number(told["r2"])),
+            ("root mean squared error", lambda told: number(told["rmse"])),
+        ]
+    right: list[tuple[str, Say]] = [("right", lambda told: percent(told["accuracy"]))]
+    if "event" not in performance:
+        return [*right, ("balanced", lambda told: percent(told["balanced_accuracy"]))]
+    return [
+        ("with the event", _with_event),
+        ("risk told", lambda told: percent(told.get("calibration", {}).get("expected"))),
+        ("found (sensitivity)", lambda told: percent(told["sensitivity"])),
+        ("spared (specificity)", lambda told: percent(told["specificity"])),
+        ("AUC", lambda told: number(told.get("auc"))),
+        ("better than treating all or none", lambda told: _ends(told.get("useful"))),
+    ]
+
+
+def _with_event(told: Mapping[str, Any]) -> str:
+    return percent(share(told["class_rows"][told["event"]], told["rows"]))
+
+
+def _ends(ends: Sequence[float] | None) -> str:
+    return NOT_KNOWN if ends is None else f"{100 * ends[0]:.0f} % to {100 * ends[1]:.0f} %"
