@@ -15,8 +15,9 @@ from mbndt.arrays import Flags, Floats
 
 
 def points(event: Flags, risk: Floats, levels: Floats | None = None) -> list[dict[str, Any]]:
-    """Return what acting at each of some levels and above does, rising: at each distinct risk [n]
-    unless others are given.
+    """Return what acting at each of some levels and above does, rising.
+
+    They are the distinct risks [n] unless others are given.
     """
     every = np.unique(risk if levels is None else levels)
     return [_point(event, risk, t) for t in every.tolist()]

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from validated import learned, others, regression
 
-from mbndt import DataError, OptionError
+from mbndt import DataError, EngineMissing, OptionError
+from mbndt.emitters.sql.engines.base import engine
 from mbndt.interpreter import leaf_ids
 from mbndt.validation.deployed import compare
 
@@ -126,3 +127,31 @@ def test_a_server_that_is_not_there_is_named_without_its_password():
         compare(learned(), "postgres://me:secret@127.0.0.1:1/base", "answers")
     assert str(told.value).startswith("postgres://127.0.0.1/base: ")
     assert "secret" not in str(told.value)
+
+
+def test_a_server_answers_as_the_rules_do():
+    psycopg = pytest.importorskip("psycopg")
+    try:
+        host = engine("postgres").connection.info.host
+    except EngineMissing as error:
+        pytest.skip(str(error))
+    rules = learned()
+    text = rules.compile("sql", dialect="postgres", as_="view", view="s.answers", table="s.visits")
+    kinds = {"float64": "double precision", "integer": "bigint", "boolean": "boolean"}
+    columns = ", ".join(f'"{f.name}" {kinds.get(f.type, "text")}' for f in rules.used)
+    rows = [[*row.values()] for row in others().records(rules.used)]
+    url = f"postgresql:///postgres?host={host}&user=postgres"
+    with psycopg.connect(url, autocommit=True) as base:
+        base.execute("CREATE SCHEMA s")
+        try:
+            base.execute(f"CREATE TABLE s.visits ({columns})")
+            marks = ", ".join(["%s"] * len(rules.used))
+            base.cursor().executemany(f"INSERT INTO s.visits VALUES ({marks})", rows)
+            base.execute(text)
+            found = compare(rules, url, "s.answers")
+            assert (found.rows, found.mismatches) == (200, 0)
+            base.execute("CREATE TABLE s.kept AS SELECT * FROM s.answers")
+            base.execute("UPDATE s.kept SET leaf = leaf + 1 WHERE leaf = 0")
+            assert compare(rules, url, "s.kept").mismatches == found.by_leaf[0] > 0
+        finally:
+            base.execute("DROP SCHEMA s CASCADE")
