@@ -29,7 +29,14 @@ PAGES = (
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("databases", "devices", "wards", "data-scientists", "rules-format")
+        for name in (
+            "databases",
+            "devices",
+            "wards",
+            "data-scientists",
+            "rules-format",
+            "validation",
+        )
     ),
 )
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
