@@ -7,11 +7,14 @@ and Elkin, Medical Decision Making 26, 2006).
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mbndt.arrays import Flags, Floats
+from mbndt.measures.confidence import wilson
 
 
 def points(event: Flags, risk: Floats, levels: Floats | None = None) -> list[dict[str, Any]]:
@@ -33,11 +36,48 @@ def _point(event: Flags, risk: Floats, t: float) -> dict[str, Any]:
         "needless": needless,
         "spared": int(np.sum(~event)) - needless,
         "net_benefit": _net_benefit(found, needless, len(event), t),
+        "net_benefit_95": net_benefit_interval(found, needless, len(event), t),
     }
 
 
 def _net_benefit(found: int, needless: int, rows: int, t: float) -> float | None:
     return (found - needless * t / (1 - t)) / rows if t < 1 else None
+
+
+def net_benefit_interval(found: int, needless: int, rows: int, t: float) -> list[float] | None:
+    """Return the 95 % interval of net benefit at risk t; None for t of 1.
+
+    It joins Wilson's intervals of the two shares, which lean against each other as parts of the
+    same rows (the method of variance estimates recovery, Zou and Donner 2008).
+    """
+    if t >= 1:
+        return None
+    odds, p, q = t / (1 - t), found / rows, needless / rows
+    (p_low, p_high), (q_low, q_high) = wilson(found, rows), wilson(needless, rows)
+    lean = math.sqrt(p * q / ((1 - p) * (1 - q))) if p < 1 and q < 1 else 0.0
+
+    def half(a: float, b: float) -> float:
+        return math.sqrt(a * a + b * b + 2 * lean * a * b)
+
+    value = p - odds * q
+    low = value - half(p - p_low, odds * (q_high - q))
+    return [low, value + half(p_high - p, odds * (q - q_low))]
+
+
+def of_answers(table: Sequence[Sequence[int]], event: int, t: float) -> dict[str, Any] | None:
+    """Return the net benefit of acting on those told the event, and on all, at risk t.
+
+    `table` counts truth x answer; None for no rows.
+    """
+    rows, found = sum(map(sum, table)), table[event][event]
+    if not rows or t >= 1:
+        return None
+    needless, ill = sum(row[event] for row in table) - found, sum(table[event])
+    value = _net_benefit(found, needless, rows, t)
+    interval = net_benefit_interval(found, needless, rows, t)
+    assert interval is not None
+    every = _net_benefit(ill, rows - ill, rows, t)
+    return {"act_at": t, "net_benefit": [value, *interval], "treat_all": every}
 
 
 def net_benefits(event: Flags, acts: Flags, t: float) -> tuple[float, float]:

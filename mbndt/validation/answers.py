@@ -10,6 +10,8 @@ import numpy as np
 from mbndt.arrays import Flags, Floats, Ints
 from mbndt.errors import DataError, warn
 from mbndt.interpreter import route
+from mbndt.learning.provenance import mapping
+from mbndt.measures.decisions import of_answers
 from mbndt.measures.discrimination import area
 from mbndt.measures.performance import NO_ANSWER, performance, performance_of_numbers
 from mbndt.rules import Rules
@@ -42,6 +44,13 @@ class Answered:
 
     def performance(self, rows: Flags | None = None) -> dict[str, Any]:
         """Return the figures of all rows, or of some [n]."""
+        found = self._performance(rows)
+        event, at = self.rules.event, operating_risk(self.rules)
+        if event is not None and at is not None:
+            found["operating point"] = of_answers(found["table"], event, at)
+        return found
+
+    def _performance(self, rows: Flags | None) -> dict[str, Any]:
         kept = np.ones(len(self.leaf), np.bool_) if rows is None else rows
         leaf, rules = self.leaf[kept], self.rules
         if isinstance(self.outcome, Values):
@@ -61,6 +70,17 @@ class Answered:
             told = answer != NO_ANSWER
             found["auc"] = area(codes[told] == event, scores(rules)[leaf[told], event])
         return found
+
+
+def operating_risk(rules: Rules) -> float | None:
+    """Return the risk from which the rules say the event, where their training stated one."""
+    stated = mapping(rules.provenance.get("operating point"))
+    costs = mapping(stated.get("cost"))
+    given = [stated.get("act_at"), costs.get("missed"), costs.get("false")]
+    at, missed, false = (x if isinstance(x, int | float) and x > 0 else None for x in given)
+    if at is not None:
+        return at if at < 1 else None
+    return None if missed is None or false is None else false / (missed + false)
 
 
 def answered(rules: Rules, table: Table, target: str) -> Answered:

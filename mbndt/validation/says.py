@@ -65,6 +65,12 @@ def figures(performance: Mapping[str, Any]) -> list[tuple[str, str]]:
             ("risk of the event that the rules told, mean", percent(told["expected"])),
             ("share with the event", percent(told["observed"])),
         ]
+    if at := performance.get("operating point"):
+        risk = _percent(at["act_at"])
+        found += [
+            (f"net benefit of the answers at a risk of {risk}", number(at["net_benefit"])),
+            (f"net benefit of treating all at {risk}", number(at["treat_all"])),
+        ]
     return found
 
 
@@ -127,7 +133,16 @@ def _columns(performance: Mapping[str, Any]) -> list[tuple[str, Say]]:
         ("spared (specificity)", lambda told: percent(told["specificity"])),
         ("AUC", lambda told: number(told.get("auc"))),
         ("better than treating all or none", lambda told: _ends(told.get("useful"))),
+        *_of_operating_point(performance),
     ]
+
+
+def _of_operating_point(performance: Mapping[str, Any]) -> list[tuple[str, Say]]:
+    at = performance.get("operating point")
+    if at is None:
+        return []
+    head = f"net benefit at {_percent(at['act_at'])}"
+    return [(head, lambda told: number((told["operating point"] or {}).get("net_benefit")))]
 
 
 def _with_event(told: Mapping[str, Any]) -> str:

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, roc_auc_score
 
 from mbndt.measures.calibration import calibration
-from mbndt.measures.decisions import net_benefits, points, useful
+from mbndt.measures.decisions import (
+    net_benefit_interval,
+    net_benefits,
+    of_answers,
+    points,
+    useful,
+)
 from mbndt.measures.discrimination import area
 from mbndt.measures.performance import performance, performance_of_numbers
 
@@ -150,3 +156,36 @@ def test_rows_that_tell_nothing_have_no_figures():
     assert found["rows"] == 0
     assert found["accuracy"] is found["balanced_accuracy"] is found["sensitivity"] is None
     assert performance_of_numbers(np.ones(2), np.full(2, np.nan))["unanswered"] == 2
+
+
+def test_the_interval_of_net_benefit_holds_it_in_about_95_of_100_samples():
+    draw = np.random.default_rng(5)
+    for found, needless, t, rows in (
+        (0.1, 0.2, 0.3, 100),
+        (0.02, 0.5, 0.05, 300),
+        (0.3, 0.01, 0.8, 60),
+    ):
+        truth = found - needless * t / (1 - t)
+        counts = draw.multinomial(rows, [found, needless, 1 - found - needless], size=800)
+        held = [
+            low <= truth <= high
+            for a, b, _ in counts.tolist()
+            for low, high in [net_benefit_interval(a, b, rows, t)]
+        ]
+        assert 0.93 <= np.mean(held) <= 0.99
+
+
+@given(rows(), st.sampled_from([0.05, 0.3, 0.9]))
+def test_the_net_benefit_of_answers_is_that_of_acting_on_those_told_the_event(drawn, t):
+    truth, answer, risk = drawn
+    table = performance(2, truth, answer, risk, 0)["table"]
+    found = of_answers(table, 0, t)
+    told = answer != -1
+    if not told.any():
+        assert found is None
+        return
+    own, every = net_benefits(truth[told] == 0, answer[told] == 0, t)
+    value, low, high = found["net_benefit"]
+    assert (value, found["treat_all"]) == (pytest.approx(own), pytest.approx(every))
+    assert low <= value <= high
+    assert low < high

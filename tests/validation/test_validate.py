@@ -202,3 +202,24 @@ def test_a_class_that_the_rules_do_not_know_is_refused():
     y = ["maybe", *table.columns["y"][1:]]
     with pytest.raises(DataError, match="row 1: got 'maybe', expected one of the classes"):
         mbndt.validate(learned(), Table.of({**table.columns, "y": y}))
+
+
+@pytest.mark.parametrize(
+    "aim, at", [({"act_at": 0.2}, 0.2), ({"cost": {"missed": 3, "false": 1}}, 0.25), ({}, None)]
+)
+def test_answers_are_weighed_at_the_operating_point_that_was_stated(aim, at):
+    rules, table = mbndt.learn(others(300, 0), "y", **FAST, **aim).rules, others()
+    found = mbndt.validate(rules, table, by=["pair"])
+    told = found.performance.get("operating point")
+    if at is None:
+        assert told is None
+        return
+    event = rules.target.classes[rules.event]
+    answers, truth = rules.predict(table).prediction, table.columns["y"]
+    pairs = [*zip(answers, truth, strict=True)]
+    hits = pairs.count((event, event))
+    needless = answers.count(event) - hits
+    assert told["act_at"] == at
+    assert told["net_benefit"][0] == pytest.approx((hits - needless * at / (1 - at)) / 200)
+    assert all(group["performance"]["operating point"]["act_at"] == at for group in found.groups)
+    assert f"net benefit at {100 * at:.1f} %" in found.to_html()
