@@ -16,8 +16,9 @@ from mbndt.arrays import Ints
 from mbndt.learning.settings import Settings
 from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.drift import binned, deciles
+from mbndt.measures.overlap import sketch
 from mbndt.rules import Feature, FeatureType, Rules
-from mbndt.tables.digest import digest
+from mbndt.tables.digest import Hashes, digest, row_hashes
 from mbndt.tables.table import Column
 
 # The training values on both sides of a threshold, None past the last one: `x < t` sorts the rows
@@ -43,7 +44,7 @@ def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
 
     Those are the share missing, what a later table is compared with (`shares` of the values between
     `cuts`, or by value), and for numbers the least and greatest value and the thresholds' gaps.
-    The `digest` tells these very rows again.
+    The `training data` have what tells these rows again, all of them or many.
     """
     found: dict[str, Any] = {}
     if training.codes is not None:
@@ -57,14 +58,15 @@ def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
     found["training data"] = {
         "rows": training.n_rows,
         "columns": [feature.name for feature in rules.used],
-        "digest": digest_of(rules, training),
+        "digest": digest(hashes := hashes_of(rules, training)),
+        "sketch": sketch(hashes),
     }
     return found
 
 
-def digest_of(rules: Rules, data: TrainingSet) -> str:
-    """Return the digest of some rows: of the columns that the rules use, and the target."""
-    return digest({f: data.typed[f.name] for f in rules.used}, data.outcome)
+def hashes_of(rules: Rules, data: TrainingSet) -> Hashes:
+    """Return hashes of rows, [n]: of the columns that the rules use, and the target."""
+    return row_hashes({f: data.typed[f.name] for f in rules.used}, data.outcome)
 
 
 def _feature_facts(rules: Rules, feature: Feature, column: Column) -> dict[str, Any]:

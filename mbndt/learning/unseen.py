@@ -17,13 +17,14 @@ import numpy as np
 from mbndt.arrays import Flags, Floats, Indices, Ints
 from mbndt.interpreter import route
 from mbndt.learning.holdout import folds
-from mbndt.learning.provenance import digest_of
+from mbndt.learning.provenance import hashes_of
 from mbndt.learning.risk import at_prevalence, intervals
 from mbndt.learning.training_set import TrainingSet
 from mbndt.measures.confidence import wilson
 from mbndt.measures.explanation import path_lengths
 from mbndt.measures.performance import performance, performance_of_numbers
 from mbndt.rules import Leaf, Rules
+from mbndt.tables.digest import digest
 from mbndt.tables.target import Values
 
 REFITS, REFITS_OF_MANY = 5, 2
@@ -52,7 +53,7 @@ def held_out(rules: Rules, data: TrainingSet) -> dict[str, Any]:
     return {
         "kind": "held out",
         "rows": data.n_rows,
-        "digest": digest_of(rules, data),
+        "digest": digest(hashes_of(rules, data)),
         "mean_path": float(np.mean(path_lengths(rules)[leaf])),
         "leaves": _by_leaf(rules, data, leaf),
         "intervals": _observed(rules, data, leaf),

@@ -18,15 +18,20 @@ Hashes = npt.NDArray[np.uint64]
 TARGET = ""  # no feature has this name; a table may name its target as it likes
 
 
-def digest(features: Mapping[Feature, Column], outcome: Labels | Values) -> str:
-    """Return the sum of the rows' hashes mod 2^64 as 16 hex digits, of n columns and a target.
+def digest(hashes: Hashes) -> str:
+    """Return the sum of rows' hashes [n] mod 2^64 as 16 hex digits.
 
-    Neither the order of the rows nor that of the columns is part of it; repeats are.
+    The order of the rows is no part of it; repeats are.
     """
+    return f"{int(hashes.sum(dtype=np.uint64)):016x}"
+
+
+def row_hashes(features: Mapping[Feature, Column], outcome: Labels | Values) -> Hashes:
+    """Return a hash of each row, [n], of some columns in any order and a target."""
     rows = _mixed(_texts([TARGET])[0] + _outcome(outcome))
     for feature, column in features.items():
         rows += _mixed(_texts([feature.name])[0] + _values(feature, column))
-    return f"{int(_mixed(rows).sum(dtype=np.uint64)):016x}"
+    return _mixed(rows)
 
 
 def _values(feature: Feature, column: Column) -> Hashes:

@@ -9,15 +9,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mbndt._version import __version__
-from mbndt.errors import DataError, OptionError, nearest, shown, warn
-from mbndt.learning.provenance import mapping
+from mbndt.errors import OptionError, nearest, shown, warn
 from mbndt.rules import Rules
 from mbndt.rules.standing import LEAST_ROWS, enough, validation_status
-from mbndt.tables.digest import digest
 from mbndt.tables.table import Table
-from mbndt.validation.answers import Answered, answered
+from mbndt.validation.answers import answered
 from mbndt.validation.groups import groups
 from mbndt.validation.inputs import inputs, leaves
+from mbndt.validation.seen import refuse_seen
 
 Kind = Literal["internal", "external"]
 
@@ -112,8 +111,7 @@ def validate(
                 raise OptionError(f"{option}: {said}{nearest(name, table.columns)}")
     on, date = _named(on), _dated(date)
     found = answered(rules, table, target)
-    own = _digest(found)
-    known = _refuse_seen(rules, found, own)
+    own, known = refuse_seen(found)
     performance = found.performance()
     data = {
         "source": table.source,
@@ -148,48 +146,6 @@ def _dated(date: str | None) -> str:
         return day.fromisoformat(date).isoformat()
     except ValueError:
         raise OptionError(f"date: got {shown(date)}, expected YYYY-MM-DD") from None
-
-
-def _digest(found: Answered) -> str | None:
-    """Return the digest of the rows by the columns that training took it of, None if unknown."""
-    rules = found.rules
-    columns = mapping(rules.provenance.get("training data")).get("columns")
-    if not isinstance(columns, list) or not all(name in rules.feature for name in columns):
-        return None
-    if not all(name in found.table for name in columns):
-        return None
-    features = [rules.feature[name] for name in columns]
-    typed = {f: found.typed.get(f.name) or found.table.typed(f) for f in features}
-    return digest(typed, found.outcome)
-
-
-def _refuse_seen(rules: Rules, found: Answered, own: str | None) -> list[str]:
-    """Refuse the rows of the training; return what can't be known of that."""
-    source = found.table.source
-    learned = mapping(rules.provenance.get("training data")).get("digest")
-    held = mapping(rules.provenance.get("evidence")).get("digest")
-    if own is None or not isinstance(learned, str):
-        return [
-            "the rules don't tell which rows they were learned from: figures of those very rows"
-            " would flatter"
-        ]
-    whole = _sum(learned, held) if isinstance(held, str) else None
-    if own == learned:
-        raise DataError(
-            f"{source}: the rules were learned from these very rows, which can't validate them;"
-            " give rows that learning has not seen"
-        )
-    if own == whole:
-        raise DataError(
-            f"{source}: the rules were learned from most of these very rows, which can't validate"
-            " them; what they do on those held out stands in their evidence"
-        )
-    return []
-
-
-def _sum(*digests: str) -> str:
-    """Return the digest of the rows of two digests together."""
-    return f"{sum(int(each, 16) for each in digests) % 2**64:016x}"
 
 
 def _remarks(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbndt.rules.json import read_target
-from mbndt.tables.digest import digest
+from mbndt.tables.digest import digest, row_hashes
 from mbndt.tables.schema import Schema, infer_features
 from mbndt.tables.table import Table
 from mbndt.tables.target import Labels, Values, infer_target
@@ -18,7 +18,7 @@ TARGET = read_target({"name": "y", "type": "string", "classes": ["no", "yes"]}, 
 
 def of(table, features=FEATURES):
     outcome = infer_target(table, "y", Schema(target={"classes": ["no", "yes"]}))
-    return digest({feature: table.typed(feature) for feature in features}, outcome)
+    return digest(row_hashes({feature: table.typed(feature) for feature in features}, outcome))
 
 
 def test_neither_the_order_of_rows_nor_that_of_columns_matters():
@@ -55,7 +55,7 @@ def test_rows_add_up_and_repeats_count():
 def test_zeros_of_both_signs_are_one_and_other_numbers_differ(values):
     def numbers(each):
         target = read_target({"name": "y", "type": "float64"}, "regression")
-        return digest({}, Values(target, np.array(each)))
+        return digest(row_hashes({}, Values(target, np.array(each))))
 
     assert numbers(values) == numbers([0.0 if v == 0 else v for v in values])
     assert numbers(values) != numbers([np.nextafter(values[0], np.inf), *values[1:]])
@@ -66,4 +66,6 @@ def test_classes_count_by_their_label_not_by_their_place():
         {"name": "z", "type": "string", "classes": ["yes", "no"]}, "classification"
     )
     one, two = Labels(TARGET, np.array([0, 1, 1])), Labels(turned, np.array([1, 0, 0]))
-    assert digest({}, one) == digest({}, two) != digest({}, Labels(TARGET, np.array([0, 0, 1])))
+    other = Labels(TARGET, np.array([0, 0, 1]))
+    found = [digest(row_hashes({}, each)) for each in (one, two, other)]
+    assert found[0] == found[1] != found[2]

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -109,28 +108,6 @@ def test_a_regression_is_validated_by_its_errors():
     assert found["r2"] == pytest.approx(r2_score(truth, told))
     assert found["mae"] == pytest.approx(mean_absolute_error(truth, told))
     assert found["rmse"][0] == pytest.approx(root_mean_squared_error(truth, told))
-
-
-def test_the_rows_of_the_training_validate_nothing_in_any_order_or_form(tmp_path):
-    frame = pd.DataFrame({name: list(c) for name, c in others(300, 0).columns.items()})
-    rules = learned()
-    frame.sample(frac=1, random_state=0).to_csv(tmp_path / "same.csv", index=False)
-    for same in (frame, frame[::-1].assign(more=1), tmp_path / "same.csv"):
-        with pytest.raises(DataError, match="learned from these very rows"):
-            mbndt.validate(rules, same)
-    mbndt.validate(rules, frame.assign(y=frame.y[::-1].to_numpy()))
-
-
-def test_rows_of_the_training_with_those_held_out_validate_nothing():
-    table = others(300, 0)
-    rules = mbndt.learn(table, "y", **{**FAST, "holdout": 0.2}).rules
-    with pytest.raises(DataError, match="learned from most of these very rows"):
-        mbndt.validate(rules, table)
-
-
-def test_rules_that_know_no_rows_of_their_training_are_warned_of(example):
-    with pytest.warns(DataWarning, match="don't tell which rows"):
-        mbndt.validate(replace(learned(), provenance={}), others())
 
 
 def test_only_a_validation_lifts_the_stamp_and_the_record_adds_up():
