@@ -17,6 +17,7 @@ from mbndt.cli.options import (
     Query,
     Quiet,
     Separator,
+    check_outputs,
     note,
     option,
     read,
@@ -170,7 +171,7 @@ def train(
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
-    _check_outputs(data, output, report)
+    check_outputs(data, output, report)
     chosen = settings.preset(preset, compact=compact, **given)
     aim = read_aim(event, act_at, cost, prevalence)
     declared = Schema.read(schema) if schema else None
@@ -249,7 +250,7 @@ def tune(
     from mbndt.learning import settings
     from mbndt.tables.schema import Schema
 
-    _check_outputs(data, output, report)
+    check_outputs(data, output, report)
     chosen = settings.preset(preset, **given)
     aim = read_aim(event, act_at, cost, prevalence)
     declared = Schema.read(schema) if schema else None
@@ -279,19 +280,6 @@ def tune(
     if not quiet:
         note(f"the best of {found.trials} trials is no. {found.best}, score {found.score:.4f}")
     _deliver(found.model, output, report, target, missing, quiet)
-
-
-def _check_outputs(data: Path, *paths: Path | None) -> None:
-    """Refuse, before the long part, outputs that can't be written or would overwrite each other."""
-    from mbndt.files import check_writable
-
-    taken = {data.resolve()}
-    for path in paths:
-        if path is not None and str(path) != "-":
-            check_writable(path)
-            if path.resolve() in taken:
-                raise OptionError(f"{path}: would be overwritten; give another name")
-            taken.add(path.resolve())
 
 
 def _deliver(
@@ -377,7 +365,7 @@ def refine(
     from mbndt.learning.refine.refine import refine_rules
     from mbndt.tables.csv_format import with_marks
 
-    _check_outputs(data, output)
+    check_outputs(data, output)
     chosen = settings.preset("default", compact=compact, **given)
     rules = load(model)
     table = read(data, query, separator, decimal, missing, encoding, rules)

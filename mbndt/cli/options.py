@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mbndt.errors import OptionError
+
 if TYPE_CHECKING:
     from mbndt.rules import Rules
     from mbndt.tables.table import Table
@@ -96,6 +98,19 @@ def read(
 
     form = CsvFormat(separator, decimal, tuple(missing or ()), encoding)
     return read_table(data, query, form, known_marks(rules))
+
+
+def check_outputs(data: Path, *paths: Path | None) -> None:
+    """Refuse, before the long part, outputs that can't be written or would overwrite each other."""
+    from mbndt.files import check_writable
+
+    taken = {data.resolve()}
+    for path in paths:
+        if path is not None and str(path) != "-":
+            check_writable(path)
+            if path.resolve() in taken:
+                raise OptionError(f"{path}: would be overwritten; give another name")
+            taken.add(path.resolve())
 
 
 def note(text: str) -> None:

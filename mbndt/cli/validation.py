@@ -13,6 +13,7 @@ from mbndt.cli.options import (
     Query,
     Quiet,
     Separator,
+    check_outputs,
     note,
     option,
     read,
@@ -130,21 +131,21 @@ def validate(
     if prefix:
         raise OptionError("prefix: only with `against`")
     from mbndt.checkpoint import with_rules
-    from mbndt.files import check_writable, sha256_of
+    from mbndt.files import sha256_of
     from mbndt.validation.validate import validate as run
 
-    for path in filter(None, (output, report)):
-        check_writable(path)
+    check_outputs(data, output, report)
     if report is not None and report.suffix.lower() not in (".html", ".json"):
         raise OptionError(f"report: got {shown(str(report))}, expected a name in .html or .json")
     table = read(data, query, separator, decimal, missing, encoding, rules)
-    columns = [name for text in by or [] for name in text.split(",")]
+    parts = ([text] if text in table else text.split(",") for text in by or [])
+    columns = [name for part in parts for name in part]
     found = run(rules, table, target, by=columns, on=on, date=date, sha256=sha256_of(data))
     if report is not None:
         write(_report(found, report), report)
     if output is not None:
         write(with_rules(model, found.validated), output)
-    if not quiet:
+    if not quiet and str(output) != "-":
         from mbndt.cli.validated import print_validation
 
         print_validation(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -150,4 +151,14 @@ def _with_event(told: Mapping[str, Any]) -> str:
 
 
 def _ends(ends: Sequence[float] | None) -> str:
-    return NOT_KNOWN if ends is None else f"{100 * ends[0]:.0f} % to {100 * ends[1]:.0f} %"
+    """Return a range of risks, rounded inwards so that it claims no more than it holds."""
+    if ends is None:
+        return NOT_KNOWN
+    for digits in (0, 1, 3):
+        step = 10.0**digits
+        # Rounded first, as 0.101 in doubles is a little more than 10.1 %.
+        first, last = (round(100 * end * step, 6) for end in ends)
+        low, high = math.ceil(first) / step, math.floor(last) / step
+        if high - low >= 2 / step:
+            break
+    return f"{low:.{digits}f} % to {high:.{digits}f} %"

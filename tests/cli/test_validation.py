@@ -123,3 +123,28 @@ def test_a_lacking_column_is_named_by_its_option(call, folder, word):
     failed(
         call(*given, f"--{word}", "pear"), f"--{word}: ", "no column 'pear'; did you mean 'pair'"
     )
+
+
+def test_no_file_is_written_over_another(call, folder, tmp_path):
+    given = ["validate", folder / "model.pt", "--data", folder / "other.csv"]
+    failed(call(*given, "-o", folder / "other.csv"), "would be overwritten")
+    twice = tmp_path / "one.json"
+    failed(call(*given, "-o", twice, "--report", twice), "would be overwritten")
+    assert not twice.exists()
+
+
+def test_the_rules_alone_go_to_stdout(call, folder, tmp_path):
+    mbndt.save(mbndt.load(folder / "model.pt"), tmp_path / "m.json")
+    given = ["validate", tmp_path / "m.json", "--data", folder / "other.csv", "-o", "-"]
+    code, out, _ = call(*given)
+    assert code == 0
+    assert mbndt.Rules.from_json(out).provenance["validation"]
+
+
+def test_a_column_with_a_comma_in_its_name_makes_groups(call, folder, tmp_path):
+    text = (folder / "other.csv").read_text().replace(",pair,", ',"pair,side",', 1)
+    (tmp_path / "odd.csv").write_text(text)
+    given = ["validate", folder / "model.pt", "--data", tmp_path / "odd.csv"]
+    code, out, _ = call(*given, "--by", "pair,side")
+    assert code == 0
+    assert "pair,side: left" in out

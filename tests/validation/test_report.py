@@ -14,7 +14,7 @@ from mbndt.interpreter import leaf_ids
 from mbndt.rules import Leaf
 from mbndt.tables.table import Table
 from mbndt.validation.pictures import SIDE, calibration_dots, decision_curve
-from mbndt.validation.says import percent
+from mbndt.validation.says import percent, useful
 
 pytestmark = pytest.mark.filterwarnings("ignore::mbndt.DataWarning")
 ATTACK = "\"'></title><script>pwned=1</script><img src=x onerror=pwned=1>"
@@ -140,3 +140,18 @@ def test_the_page_is_accessible_in_light_and_dark(tmp_path):
             assert axe.run(page).response["violations"] == []
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         browser.close()
+
+
+@pytest.mark.parametrize(
+    "ends, said",
+    [
+        ([0.126, 0.794], "from 13 % to 79 %"),
+        ([0.0301, 0.92], "from 4 % to 92 %"),
+        ([0.101, 0.119], "from 10.1 % to 11.9 %"),
+        ([0.0, 0.4], "from 0 % to 40 %"),
+        ([0.00012, 0.00013], "from 0.012 % to 0.013 %"),
+        (None, "At no risk to act at"),
+    ],
+)
+def test_a_range_of_use_claims_no_more_than_it_holds(ends, said):
+    assert said in useful(ends)
