@@ -64,6 +64,13 @@ def trained_on(rules: Rules, training: TrainingSet) -> dict[str, Any]:
     return found
 
 
+def earlier_data(rules: Rules) -> list[Any]:
+    """Return what tells the rows again that rules were learned from, for rules made of them."""
+    before = rules.provenance.get("earlier training data")
+    known = rules.provenance.get("training data")
+    return [*(before if isinstance(before, list) else []), *([known] if known else [])]
+
+
 def hashes_of(rules: Rules, data: TrainingSet) -> Hashes:
     """Return hashes of rows, [n]: of the columns that the rules use, and the target."""
     return row_hashes({f: data.typed[f.name] for f in rules.used}, data.outcome)

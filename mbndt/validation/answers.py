@@ -15,6 +15,7 @@ from mbndt.measures.decisions import of_answers
 from mbndt.measures.discrimination import area
 from mbndt.measures.performance import NO_ANSWER, performance, performance_of_numbers
 from mbndt.rules import Rules
+from mbndt.tables.digest import digest, row_hashes
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Column, Table
 from mbndt.tables.target import Labels, Values, infer_target, missing_rows
@@ -41,6 +42,12 @@ class Answered:
         assert isinstance(self.outcome, Labels)
         assert event is not None
         return np.asarray(self.outcome.codes == event)
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the rows, by the columns that the rules use and the truth."""
+        used = {feature: self.typed[feature.name] for feature in self.rules.used}
+        return digest(row_hashes(used, self.outcome))
 
     def performance(self, rows: Flags | None = None) -> dict[str, Any]:
         """Return the figures of all rows, or of some [n]."""

@@ -111,14 +111,14 @@ def validate(
                 raise OptionError(f"{option}: {said}{nearest(name, table.columns)}")
     on, date = _named(on), _dated(date)
     found = answered(rules, table, target)
-    own, known = refuse_seen(found)
+    known = refuse_seen(found)
     performance = found.performance()
     data = {
         "source": table.source,
         "rows": found.table.n_rows,
         "without_target": found.untold,
         "sha256": sha256,
-        "digest": own,
+        "digest": found.digest,
     }
     told = groups(found, by)
     seen = inputs(found)

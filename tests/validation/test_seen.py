@@ -81,7 +81,15 @@ def test_rows_that_are_all_alike_prove_nothing():
 
 @pytest.mark.parametrize(
     "known",
-    [{}, None, "x", {"digest": 3}, {"columns": ["x"]}, {"columns": ["zz"], "digest": "0"}],
+    [
+        {},
+        None,
+        "x",
+        {"digest": 3},
+        {"columns": ["x"]},
+        {"columns": ["zz"], "digest": "0"},
+        {"columns": [["x"]]},
+    ],
 )
 def test_rules_that_know_no_rows_of_their_training_are_warned_of(known):
     rules = replace(learned(), provenance={"training data": known})
@@ -97,3 +105,17 @@ def test_a_sketch_that_can_not_be_read_is_as_none(sketch):
     evidence = {"digest": "no number"}
     provenance = {**rules.provenance, "training data": known, "evidence": evidence}
     assert mbndt.validate(replace(rules, provenance=provenance), others()).data["digest"]
+
+
+@pytest.mark.filterwarnings("ignore::mbndt.DataWarning")
+def test_refined_rules_know_the_rows_of_both_trainings():
+    first, second = others(300, 0), others(250, 3)
+    frames = [pd.DataFrame({n: list(c) for n, c in t.columns.items()}) for t in (first, second)]
+    rules = learned()
+    for frame in (frames[1], frames[1][:200]):
+        rules = rules.refine(frame.drop(columns="y"), frame["y"])
+    assert len(rules.provenance["earlier training data"]) == 2
+    for frame in frames:
+        with pytest.raises(DataError, match="learned from"):
+            mbndt.validate(rules, frame)
+    mbndt.validate(rules, others())

@@ -16,7 +16,7 @@ from mbndt.arrays import Floats, Indices
 from mbndt.errors import DataError
 from mbndt.learning.aim import Aim
 from mbndt.learning.network.encoding import typed_columns
-from mbndt.learning.provenance import trained_on
+from mbndt.learning.provenance import earlier_data, trained_on
 from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
 from mbndt.learning.refine.evidence import Evidence
 from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
@@ -175,6 +175,7 @@ def refine_rules(
         "refined from": rules.fingerprint,
         "training rows": training.n_rows,
         **trained_on(found.rules, training),
+        "earlier training data": earlier_data(rules),
     }
     for key in ("evidence", "validation", "held out"):  # of other rules
         provenance.pop(key, None)
