@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import duckdb
 import pytest
@@ -148,3 +150,20 @@ def test_a_column_with_a_comma_in_its_name_makes_groups(call, folder, tmp_path):
     code, out, _ = call(*given, "--by", "pair,side")
     assert code == 0
     assert "pair,side: left" in out
+
+
+def test_rules_are_validated_without_what_only_learning_needs(folder):
+    rules = mbndt.load(folder / "model.pt").to_json()
+    (folder / "bare.json").write_text(rules)
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'sklearn', 'scipy', 'pandas'): sys.modules[name] = None\n"
+        "from mbndt.cli.main import main; main()"
+    )
+    words = ["validate", folder / "bare.json", "--data", folder / "other.csv"]
+    files = ["--report", folder / "bare.html", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words + files)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "VALIDATED INTERNALLY" in (folder / "bare.html").read_text()
