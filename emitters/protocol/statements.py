@@ -6,6 +6,7 @@ Nothing here changes an answer. What is not stated stays empty, and the sheet sa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,8 +20,8 @@ from mbndt.rules.values import label_text
 MAX_DECIMALS = 15
 PATTERNS = ("plain", "stripes", "dots", "grid", "dark")
 Limits = tuple[float, float]
-# What says that there was none, and so must not lift the stamp of a draft.
-NO_VALIDATION = ("-", "?", "n/a", "na", "no", "none", "not validated", "not yet", "tbd", "todo")
+# What a label beside a code can't hold, as the sheet's own words stand between and around codes.
+RESERVED = frozenset("“”(),:;")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class InputStatement:
     """What people state about a feature.
 
     That is how it is called and measured, `range` [least, greatest] of plausible values, the
-    `decimals` to record, and what to do if it can't be measured.
+    `decimals` to record, what to do if it can't be measured, and what coded `values` stand for.
     """
 
     label: str = ""
@@ -38,25 +39,30 @@ class InputStatement:
     range: Limits | None = None
     decimals: int | None = None
     missing: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OutcomeStatement:
-    """What to do about an outcome, and the `pattern` that marks it where colour is lost."""
+    """What to do about an outcome, the `pattern` that marks it where colour is lost, and the
+    `label` of a coded one.
+    """
 
     action: str = ""
     pattern: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
 class Statements:
-    """What people state about a sheet. `validation` says how it was validated on other data; while
-    it is empty the sheet is a draft. Outcomes go by the class as text.
+    """What people state about a sheet. `validation` is a remark: no text makes a sheet valid.
+    Outcomes go by the class as text.
     """
 
     title: str = ""
     population: str = ""
     setting: str = ""
+    skill: str = ""
     exclusions: tuple[str, ...] = ()
     outcome: str = ""
     horizon: str = ""
@@ -65,7 +71,13 @@ class Statements:
     version: str = ""
     date: str = ""
     review_date: str = ""
+    supersedes: str = ""
+    data: str = ""
+    sites: str = ""
+    harms: str = ""
+    limits: str = ""
     validation: str = ""
+    references: tuple[str, ...] = ()
     features: Mapping[str, InputStatement] = field(default_factory=dict)
     outcomes: Mapping[str, OutcomeStatement] = field(default_factory=dict)
 
@@ -81,11 +93,6 @@ class Statements:
         inputs = _tables(found, "features", list(rules.feature), source)
         labels = [label_text(label) for label in rules.target.classes]
         outcomes = _tables(found, "outcomes", labels, source)
-        if values.get("validation", "").casefold() in NO_VALIDATION:
-            raise OptionError(
-                f"{source}: validation: got {shown(values['validation'])}; say on what other data,"
-                " and how well, or leave it empty"
-            )
         stated = cls(
             **values,
             features={
@@ -116,7 +123,12 @@ class Statements:
             stated.range,
             stated.decimals,
             stated.missing,
+            stated.values,
         )
+
+    def label(self, outcome: str) -> str:
+        """Return what a class, as text, is called; nothing where nobody stated it."""
+        return self.outcomes.get(outcome, OutcomeStatement()).label
 
 
 T = TypeVar("T")
@@ -133,7 +145,7 @@ def _checked(kind: type[Any], found: object, source: str) -> dict[str, Any]:
             raise OptionError(f"{source}: unknown key {shown(key)}{nearest(str(key), known)}")
         if known[key].type == "str":
             values[key] = _text(value, f"{source}: {key}")
-        elif key == "exclusions":
+        elif known[key].type == "tuple[str, ...]":
             if not isinstance(value, list):
                 raise OptionError(f"{source}: {key}: expected a list of texts, got {shown(value)}")
             values[key] = tuple(_text(item, f"{source}: {key}") for item in value)
@@ -166,6 +178,8 @@ def _input(entry: object, feature: Feature, source: str) -> InputStatement:
         values["range"] = _range(entry["range"], f"{source}: range")
     if "decimals" in entry:
         values["decimals"] = _decimals(entry["decimals"], f"{source}: decimals")
+    if "values" in entry:
+        values["values"] = _values(entry["values"], feature, f"{source}: values")
     for key in {"range", "decimals"} & values.keys():
         if not feature.type.numeric:
             raise OptionError(f"{source}: {key}: only for numbers, got a {feature.type}")
@@ -194,8 +208,30 @@ def _decimals(value: object, source: str) -> int:
     )
 
 
+def _values(found: object, feature: Feature, source: str) -> dict[str, str]:
+    """Return the label of each code, by the code as text."""
+    if not isinstance(found, dict):
+        raise OptionError(f"{source}: expected a table of codes, got {shown(found)}")
+    known = feature.categories or ("true", "false")
+    for code in found:
+        if feature.type.numeric and not re.fullmatch(r"-?[0-9]+", code):
+            raise OptionError(f"{source}: got {shown(code)}, expected whole numbers")
+        if not feature.type.numeric and code not in known:
+            raise OptionError(f"{source}: unknown {shown(code)}{nearest(code, known)}")
+    return {code: _label(text, f"{source}: {shown(code)}") for code, text in found.items()}
+
+
+def _label(value: object, source: str) -> str:
+    text = _text(value, source)
+    if reserved := sorted(RESERVED & set(text)):
+        signs = " ".join(reserved)
+        raise OptionError(f"{source}: a label has none of the sheet's own signs, got {signs}")
+    return text
+
+
 def _outcome(entry: object, source: str) -> OutcomeStatement:
     found = OutcomeStatement(**_checked(OutcomeStatement, entry, source))
+    _label(found.label, f"{source}: label")
     if found.pattern and found.pattern not in PATTERNS:
         raise OptionError(
             f"{source}: pattern: got {shown(found.pattern)}{nearest(found.pattern, PATTERNS)}"
@@ -228,7 +264,8 @@ def template(rules: Rules) -> str:
         lines += ["", f"[features.{_toml(feature.name)}]", *_feature_lines(feature)]
     for label in rules.target.classes:
         lines += ["", f"[outcomes.{_toml(label_text(label))}]"]
-        lines += ['action = ""  # what to do', f'pattern = ""  # one of {", ".join(PATTERNS)}']
+        lines += ['label = ""  # what the class is called', 'action = ""  # what to do']
+        lines.append(f'pattern = ""  # one of {", ".join(PATTERNS)}')
     return "\n".join(lines) + "\n"
 
 
@@ -236,6 +273,7 @@ TOP = {
     "title": '""  # the decision, in a few words',
     "population": '""  # for whom',
     "setting": '""  # where and when it is used, by whom',
+    "skill": '""  # what the user must have learned',
     "exclusions": '[]  # do not use if: ["age below 18", "pregnant"]',
     "outcome": '""  # what is predicted',
     "horizon": '""  # within what time',
@@ -244,7 +282,13 @@ TOP = {
     "version": '""',
     "date": '""  # of this version: 2026-11-30',
     "review_date": '""  # 2027-06-30',
-    "validation": '""  # on what other data it was validated, and how well; empty: a draft',
+    "supersedes": '""  # which sheet or rule it takes the place of',
+    "data": '""  # what it was learned from: source, first and last date',
+    "sites": '""  # where these data come from',
+    "harms": '""  # what a wrong answer can do',
+    "limits": '""  # what it does not see, and what goes before it',
+    "validation": '""  # a remark; only `mbndt validate` lifts the stamp DRAFT',
+    "references": "[]  # what was published about it",
 }
 
 
@@ -256,6 +300,10 @@ def _feature_lines(feature: Feature) -> list[str]:
         'measured = ""  # how and when',
         'missing = ""  # what to do if it cannot be measured',
     ]
+    codes = feature.categories or ("true", "false") * (feature.type == FeatureType.BOOLEAN)
+    listed = ", ".join(f'{_toml(code)} = ""' for code in codes)
+    if listed:
+        lines.append(f"# values = {{{listed}}}  # what coded values stand for")
     if feature.type.numeric:
         lines.append("# range = [0, 100]  # least and greatest plausible value")
         if feature.type != FeatureType.INTEGER:

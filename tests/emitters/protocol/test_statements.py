@@ -34,6 +34,7 @@ def test_the_template_reads_back_as_it_stands_and_says_what_the_rules_know(rules
         ):
             assert said == " ".join(ours.split())
         assert (known.range, known.decimals, known.measured, known.missing) == (None, None, "", "")
+    assert stated.references == ()
     assert len(stated.outcomes) == len(rules.target.classes)
     assert set(stated.outcomes.values()) <= {OutcomeStatement()}
     assert (stated.title, stated.validation, stated.exclusions) == ("", "", ())
@@ -52,9 +53,11 @@ def test_an_unfilled_template_changes_nothing_on_the_sheet():
 
 
 def test_the_commented_keys_of_the_template_are_keys_too():
-    text = template(mixed_rules()).replace("# range", "range").replace("# decimals", "decimals")
+    text = re.sub(r"# (range|decimals|values) =", r"\1 =", template(mixed_rules()))
     stated = Statements.of(tomllib.loads(text), mixed_rules())
     assert stated.features["lactate"].range == (0, 100)
+    assert list(stated.features["avpu"].values) == ["alert", "voice", "pain", "none"]
+    assert list(stated.features["oxygen"].values) == ["true", "false"]
     assert stated.features["age"].decimals is None  # whole numbers are recorded whole
     assert stated.decimals() == {"lactate": 1, "temp": 1, "weight": 1}
 
@@ -134,7 +137,11 @@ def test_a_file_that_cant_be_read_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        ({"validation": "None"}, "validation: got 'None'"),
+        ({"outcomes": {"home": {"label": "home (or not)"}}}, "'home': label: a label has none"),
+        ({"features": {"AVPU": {"values": {"alert": "a, or b"}}}}, "'alert': a label has none"),
+        ({"features": {"AVPU": {"values": {"allert": "a"}}}}, "unknown 'allert'; did you mean"),
+        ({"features": {"AVPU": {"values": ["a"]}}}, "values: expected a table of codes"),
+        ({"features": {"lactate": {"values": {"1.5": "a"}}}}, "'1.5', expected whole numbers"),
         ({"outcomes": {"home": {"pattern": "dots"}, "ward": {"pattern": "dots"}}}, "one pattern"),
     ],
 )
