@@ -21,14 +21,14 @@ from mbndt.emitters.protocol.grammar import (
     value_text,
 )
 
-# In units of about a quarter of a millimetre: the widest drawing, a row, the room at the top.
-WIDEST, ROW, TOP = 750.0, 10.6, 4.0
-MOST_LEVELS, MOST_ROWS = 8, 80  # what can be read, and stands on one page
-HEXAGON = 11.0  # half its width
+# In units of about a quarter of a millimetre: the widest drawing, a line of text, the room at the
+# top, and letters of 8 points.
+WIDEST, ROW, TOP, FONT = 750.0, 13.6, 5.0, 11.2
+MOST_LEVELS, HIGHEST = 8, 1020.0  # what can be read, and stands on one page
+HEXAGON = 12.0  # half its width
 TURN = 5.0  # from a hexagon to where its lines part
-PATTERN = 16.0  # the part of a result's box that shows its class
+PATTERN = 14.0  # the part of a result's box that shows its class
 BESIDE = 1.75 * ROW  # from a question to a text below it
-FONT = 8.5
 # The width of letters in ems, as in Arial and its like; others are at most one em wide.
 WIDTHS = {
     letter: width
@@ -52,20 +52,26 @@ WIDTHS = {
 
 
 def drawing(
-    sheet: Sheet, titles: Mapping[str, str], answers: Mapping[int, str], kinds: Mapping[int, int]
+    sheet: Sheet,
+    titles: Mapping[str, str],
+    answers: Mapping[int, tuple[str, str]],
+    kinds: Mapping[int, int],
 ) -> dict[str, Any] | None:
     """Return where boxes, lines and texts stand, in units of about a quarter of a millimetre.
 
-    `titles` by feature name; `answers` and `kinds` (a class index) by leaf id. None for a sheet
-    without steps, or with too many to be drawn on a page.
+    `titles` by feature name; `answers` (with what bears them out, or nothing) and `kinds` (a class
+    index) by leaf id. None for a sheet without steps, or with too many to be drawn on a page.
     """
     levels = _levels(sheet)
-    ends = sum(answer.leaf is not None for step in sheet.steps.values() for answer in step.answers)
-    if not levels or max(levels.values()) >= MOST_LEVELS or ends > MOST_ROWS:
+    if not levels or max(levels.values()) >= MOST_LEVELS:
         return None
     tree = _Tree(sheet, titles, answers, kinds, levels)
     tree.place(1)
+    if tree.bottom > HIGHEST:
+        return None
     return {
+        "font": FONT,
+        "row": tree.row,
         "width": tree.right + tree.box,
         "widest": WIDEST,
         "height": TOP + tree.bottom + 4,
@@ -84,7 +90,7 @@ class _Tree:
         self,
         sheet: Sheet,
         titles: Mapping[str, str],
-        answers: Mapping[int, str],
+        answers: Mapping[int, tuple[str, str]],
         kinds: Mapping[int, int],
         levels: Mapping[int, int],
     ) -> None:
@@ -93,7 +99,8 @@ class _Tree:
             number: titles[sheet.inputs[step.letter].name] for number, step in sheet.steps.items()
         }
         self.pattern = PATTERN if kinds else 0.0
-        self.answers = {leaf: f"R{leaf} {text}" for leaf, text in answers.items()}
+        self.answers = {leaf: (f"R{leaf} {text}", more) for leaf, (text, more) in answers.items()}
+        self.row = ROW + 2 + ROW * any(more for _, more in answers.values())
         self.bottom = 0.0
         # By level, the height from which on a text stands clear of the questions above.
         self.clear: dict[int, float] = defaultdict(float)
@@ -106,10 +113,11 @@ class _Tree:
         """Give each level the width of its longest text, the widest less where that is too much."""
         widths = [0.0] * (max(self.levels.values()) + 2)  # the last is the lines' to results
         longest = max(
-            _width(self.answers[answer.leaf])
+            _width(text)
             for step in self.sheet.steps.values()
             for answer in step.answers
             if answer.leaf is not None
+            for text in self.answers[answer.leaf]
         )
         self.box = min(self.pattern + longest + 8, WIDEST / 3)
         for number, step in self.sheet.steps.items():
@@ -138,8 +146,8 @@ class _Tree:
         step, level = self.sheet.steps[number], self.levels[number]
         start = self.middles[level] + HEXAGON
         # The line that leads here ends halfway down, and has a text of its own.
-        half = ROW * (len(step.answers) - 1) / 2
-        self.bottom = max(self.bottom, self.clear[level] - half - ROW / 2 - TOP)
+        half = self.row * (len(step.answers) - 1) / 2
+        self.bottom = max(self.bottom, self.clear[level] - half - self.row / 2 - TOP)
         ends = [self._end(answer, level) for answer in step.answers]
         y = (ends[0] + ends[-1]) / 2
         for i, (answer, height) in enumerate(zip(step.answers, ends, strict=True)):
@@ -179,16 +187,18 @@ class _Tree:
         assert leaf is not None
         # The line's text begins in the next level's column.
         below = max((y for column, y in self.clear.items() if column > level), default=0.0)
-        y = max(TOP + self.bottom + ROW / 2, below)
-        self.bottom = y - TOP + ROW / 2
+        y = max(TOP + self.bottom + self.row / 2, below)
+        self.bottom = y - TOP + self.row / 2
+        text, more = self.answers[leaf]
         self.boxes.append(
             {
                 "leaf": leaf,
                 "x": self.right,
                 "y": y,
-                "full": self.answers[leaf],
+                "full": f"{text}: {more}" if more else text,
                 "kind": self.kinds.get(leaf, 0),
-                "text": _short(self.answers[leaf], self.box - self.pattern - 6),
+                "text": _short(text, self.box - self.pattern - 6),
+                "more": _short(more, self.box - self.pattern - 6),
             }
         )
         return y

@@ -23,12 +23,30 @@ from mbndt.emitters.protocol.drawing import drawing, ems
 from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance, seen, seen_range
 from mbndt.emitters.protocol.examples import examples
 from mbndt.emitters.protocol.grammar import TYPES, Sheet, Step, number_text, quoted, value_text
+from mbndt.emitters.protocol.identity import (
+    DRAFT,
+    NO_CODE,
+    Identity,
+    code,
+    code_brought,
+    identity,
+    read_day,
+    stamp,
+)
+from mbndt.emitters.protocol.layout import front
 from mbndt.emitters.protocol.options import ProtocolOptions
-from mbndt.emitters.protocol.results import FEW_ROWS, answer_text, exact_tables, results
+from mbndt.emitters.protocol.results import (
+    FEW_ROWS,
+    answer_text,
+    exact_tables,
+    results,
+    training_table,
+)
 from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
 from mbndt.emitters.protocol.steps import steps_of, ways
 from mbndt.emitters.protocol.text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
-from mbndt.errors import shown
+from mbndt.emitters.protocol.unseen import Unseen
+from mbndt.errors import OptionError, shown
 from mbndt.rules import Feature, FeatureType, Rules, Threshold
 from mbndt.rules.values import label_text, to_float32
 
@@ -40,9 +58,6 @@ if TYPE_CHECKING:
 
 FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
-# How a page is set that has up to so many lines.
-STEP_LETTERS, RESULT_LETTERS = 60, 200  # in a line, about
-DENSITIES = {"roomy": 36, "close": 62, "dense": 130}
 
 _TYPE_WORDS = {kind: words for words, kind in TYPES.items()}
 
@@ -58,45 +73,47 @@ class Protocol(ProtocolOptions, Emitter):
 
         Raises `OptionError` for a wrong statement, `EngineMissing` for a PDF without WeasyPrint.
         """
+        if self.date is not None and read_day(self.date) is None:
+            raise OptionError(f"date: got {shown(self.date)}, expected a day such as 2026-11-30")
         stated = self._statements(rules)
         sheet = steps_of(rules)
         reached = {answer.leaf for step in sheet.steps.values() for answer in step.answers}
         leaves = [leaf for leaf in rules.leaves if leaf.leaf in reached or not sheet.steps]
         unreached = sorted({leaf.leaf for leaf in rules.leaves} - {leaf.leaf for leaf in leaves})
-        view = _view(rules, stated, sheet) | {"unreached": unreached}
-        letters = {feature.name: letter for letter, feature in sheet.inputs.items()}
-        view["results"] = results(rules, leaves, ways(sheet), letters)
+        view = _view(rules, stated, sheet, self.date) | {"unreached": unreached}
+        view["results"] = results(rules, leaves, ways(sheet), view["titles"])
+        view["training"] = training_table(rules, leaves)
         view["exact"] = list(exact_tables(rules, leaves))
         kind = "html" if self.format == "pdf" else self.format
-        densities = _densities(view)
         script = _script(rules) if self.format == "html" else ""
 
-        def text(density: str, faces: str = "") -> str:
+        def text(faces: str = "") -> str:
             return _template(kind).render(
                 view,
                 format=kind,
                 paper=self.paper,
                 interactive=self.format == "html",
-                density=density,
+                **front(view),
                 escapes=r"\\u{" in repr(view),
                 script=script,
                 families=font.FAMILIES,
                 faces=faces,
             )
 
-        content: str | bytes = text(densities[0])
+        content: str | bytes = text()
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
         notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
         if kind == "html":
+            notes += [NO_CODE] * (not code_brought())
             plain, faces = str(content), ""
             if font.brought():
                 faces = font.faces(plain)
+            content = text(faces)
             if self.format == "pdf":
                 from mbndt.emitters.protocol.pdf import pdf
 
-                content = pdf(text(density, faces) for density in densities)
+                content = pdf(content)
             else:
-                content = text(densities[0], faces)
                 notes += font.notes(plain)
         name = base.identifier(rules.name)
         return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
@@ -128,7 +145,7 @@ def _template(kind: str) -> Template:
     return page.get_template("sheet.jinja")
 
 
-def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
+def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> dict[str, Any]:
     """Return what every format shows, but for the results."""
     inputs = {letter: rules.feature[entry.name] for letter, entry in sheet.inputs.items()}
     known = {feature.name: stated.feature(feature) for feature in rules.features}
@@ -139,15 +156,20 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
         for step in sheet.steps.values()
     ]
     patterns = _patterns(rules, stated)
+    mark, unseen = Identity.of(rules, stated), Unseen.of(rules)
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
-    answers = {leaf.leaf: answer_text(rules, leaf) for leaf in rules.leaves}
+    ends = {leaf.leaf: (answer_text(rules, leaf), unseen.brief(leaf)) for leaf in rules.leaves}
     return {
         "title": said(stated.title) if stated.title else plain(rules.name),
-        "draft": not stated.validation,
-        "identity": list(_identity(rules, stated)),
+        "stamp": stamp(rules),
+        "draft": stamp(rules) == DRAFT,
+        "identity": [*identity(rules, stated, today), ["Fingerprint", mark.mark]],
+        "review": stated.review_date if read_day(stated.review_date) else "",
         "use": list(_use(rules, stated)),
+        "bounds": list(_bounds(stated)),
         "origin": base.provenance_line(rules),
-        "mark": rules.fingerprint[:12],
+        "mark": mark,
+        "code": code(mark),
         "titles": titles,
         "inputs": [_input(rules, *pair, known, titles) for pair in inputs.items()],
         "columns": [
@@ -159,10 +181,13 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet) -> dict[str, Any]:
         "steps": steps,
         "answers": answer_table(rules, stated),
         "patterns": patterns,
-        "drawing": drawing(sheet, titles, answers, kinds),
-        "evidence": list(evidence(rules, stated)),
-        "provenance": list(provenance(rules)),
-        "rounded": "rounded from" in rules.provenance,
+        "drawing": drawing(sheet, titles, ends, kinds),
+        "evidence": evidence(rules, stated),
+        "audit": [
+            ["Fingerprints (SHA-256)", ", ".join(mark.keys)],
+            ["Fingerprint of both", mark.sheet],
+            *provenance(rules),
+        ],
         "examples": list(examples(sheet, titles, _ranges(rules, known))),
         "types": {entry.type.value for entry in inputs.values()},
         "few": FEW_ROWS,
@@ -207,35 +232,12 @@ def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
             )
 
 
-def _densities(view: Mapping[str, Any]) -> list[str]:
-    """Return how closely a page may be set, by the lines that it will take, the best first.
-
-    The last is for what fits no page.
-    """
-    lines = len(view["answers"]) + len(view["inputs"])
-    for step in view["steps"]:
-        rows = [" ".join(row["parts"]) for row in step["rows"]]
-        lines += 1 + bool(step["missing"]) + sum(1 + len(text) // STEP_LETTERS for text in rows)
-    lines += sum(len(example["walk"]) for example in view["examples"])
-    rows = [" ".join(row) for row in view["results"]["rows"]]
-    lines += sum(2 + len(text) // RESULT_LETTERS for text in rows)
-    return [*(name for name, most in DENSITIES.items() if lines <= most), "close"]
-
-
 def _patterns(rules: Rules, stated: Statements) -> list[str]:
     """Return each class's pattern: what is stated, else the next that is left."""
     wanted = [stated.outcomes.get(label_text(label)) for label in rules.target.classes]
     own = [outcome.pattern if outcome else "" for outcome in wanted]
     left = itertools.cycle([pattern for pattern in PATTERNS if pattern not in own] or PATTERNS)
     return [pattern or next(left) for pattern in own]
-
-
-def _identity(rules: Rules, stated: Statements) -> Iterator[list[str]]:
-    yield ["Version", said(stated.version)]
-    yield ["Date", said(stated.date)]
-    yield ["Next review", said(stated.review_date)]
-    yield ["Author", said(stated.author)]
-    yield ["Contact", said(stated.contact)]
 
 
 def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
@@ -248,7 +250,17 @@ def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     yield ["Answer", f"{plain(target.name)}: " + (classes or "a number") + unit]
     yield ["For", said(stated.population)]
     yield ["Where, when, by whom", said(stated.setting)]
+    yield ["Skill needed", said(stated.skill)]
     yield ["Do not use if", "; ".join(map(said, stated.exclusions)) or NOT_STATED]
+
+
+def _bounds(stated: Statements) -> Iterator[list[str]]:
+    """Yield what the sheet can't do; a remark on validation is no more than that."""
+    yield ["Harms", said(stated.harms)]
+    yield ["Limits", said(stated.limits)]
+    yield ["References", "; ".join(map(said, stated.references)) or NOT_STATED]
+    if stated.validation:
+        yield ["Remark of its makers on validation, unchecked", said(stated.validation)]
 
 
 def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]:

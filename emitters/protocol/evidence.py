@@ -1,46 +1,46 @@
-"""What a decision sheet rests on: the rows of the training, and how held-out rows were told."""
+"""What a decision sheet rests on: its cases, how they were answered, and how answers are chosen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mbndt.emitters.protocol import sound
 from mbndt.emitters.protocol.grammar import number_text, value_text
-from mbndt.emitters.protocol.results import interval
+from mbndt.emitters.protocol.performance import performance
 from mbndt.emitters.protocol.statements import OutcomeStatement, Statements
 from mbndt.emitters.protocol.text import NOT_STATED, percent, plain, said
-from mbndt.rules import Feature, Rules, deep_recursion
+from mbndt.emitters.protocol.unseen import CROSS_FITTED, HELD_OUT
+from mbndt.rules import Feature, Label, Rules, deep_recursion
+from mbndt.rules.standing import validations
 from mbndt.rules.values import label_text
 
-MOST = 1e300  # greater numbers are no measurements, and too large to format
-
 # What the blocks of the sheet say in words.
-SAID = {"training rows", "class rows", "features", "held out"}
+SAID = {
+    "training rows",
+    "class rows",
+    "features",
+    "held out",
+    "evidence",
+    "operating point",
+    "prevalence",
+    "validation",
+}
 
 
 def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
-    """Return a row for each class: what to do, how common it was, how often it was told right."""
-    total = _counts(rules.provenance, "class rows", rules)
-    held = rules.provenance.get("held out")
-    hits, rows = (_counts(held, key, rules) for key in ("class_hits", "class_rows"))
-    found = []
-    for i, label in enumerate(rules.target.classes):
-        action = stated.outcomes.get(label_text(label), OutcomeStatement()).action
-        common = f"{total[i]} of {sum(total)}, {percent(total[i] / sum(total))}" if total else ""
-        right = ""
-        if hits and rows and 0 < rows[i] >= hits[i]:
-            right = f"{hits[i]} of {rows[i]} ({interval(hits[i], rows[i])})"
-        found.append([value_text(label), said(action), common or NOT_STATED, right or NOT_STATED])
-    return found
+    """Return a row for each class: its answer as printed, and what to do."""
+    outcomes = [
+        stated.outcomes.get(label_text(label), OutcomeStatement()) for label in rules.target.classes
+    ]
+    return [
+        [value_text(label), said(outcome.action)]
+        for label, outcome in zip(rules.target.classes, outcomes, strict=True)
+    ]
 
 
-def _counts(facts: object, key: str, rules: Rules) -> list[int]:
-    """Return the count of each class under a key, none where there are no sound ones."""
-    listed = facts.get(key) if isinstance(facts, Mapping) else None
-    if not isinstance(listed, (list, tuple)) or len(listed) != len(rules.target.classes):
-        return []
-    return list(listed) if all(map(_is_count, listed)) and sum(listed) else []
+# Inputs
 
 
 def seen(rules: Rules, feature: Feature) -> str:
@@ -48,43 +48,134 @@ def seen(rules: Rules, feature: Feature) -> str:
     ends = seen_range(rules, feature)
     found = [] if ends is None else [" to ".join(map(number_text, ends))]
     missing: Any = _facts(rules, feature).get("missing")
-    if _is_number(missing) and 0 <= missing <= 1:
-        found.append(f"{percent(missing)} missing")
+    if sound.is_share(missing):
+        found.append(f"{percent(missing)} not known")
     return ", ".join(found) or NOT_STATED
 
 
 def seen_range(rules: Rules, feature: Feature) -> tuple[float, float] | None:
     """Return the least and greatest value of a number in training, where the rules know it."""
-    ends = _facts(rules, feature).get("range")
-    if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
-        return (ends[0], ends[1]) if ends[0] <= ends[1] else None
-    return None
+    return sound.ends(_facts(rules, feature).get("range"), -sound.MOST, sound.MOST)
 
 
-def _facts(rules: Rules, feature: Feature) -> Mapping[str, Any]:
-    features = rules.provenance.get("features")
-    facts = features.get(feature.name) if isinstance(features, Mapping) else None
-    return facts if isinstance(facts, Mapping) else {}
+def _facts(rules: Rules, feature: Feature) -> Any:
+    return sound.mapping(sound.mapping(rules.provenance.get("features")).get(feature.name))
 
 
-def _is_number(value: Any) -> bool:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return known and -MOST <= value <= MOST
+# Evidence
 
 
-def _is_count(value: Any) -> bool:
-    return _is_number(value) and isinstance(value, int) and value >= 0
+def evidence(rules: Rules, stated: Statements) -> list[dict[str, Any]]:
+    """Return the blocks of evidence: that of learning, then each validation, the latest first."""
+    classes = [value_text(label) for label in rules.target.classes]
+    facts = sound.mapping(rules.provenance.get("evidence"))
+    known = facts if facts.get("kind") in (HELD_OUT, CROSS_FITTED) else {}
+    shown = performance(sound.mapping(known.get("performance")), classes, rules.event)
+    intro = [*_learning(rules, stated), *_how_chosen(rules), *_unseen(rules, known)]
+    older = _held_out(rules.provenance.get("held out"))
+    if not known and older != NOT_STATED:
+        intro.append(["Held-out cases of the same data", older])
+    blocks = [{"title": "Evidence", "intro": intro, **shown}]
+    for block in reversed(validations(rules)):
+        elsewhere = block["kind"] == "external"
+        blocks.append(
+            {
+                "title": "Validation elsewhere" if elsewhere else "Validation",
+                "intro": [["On", _validated(block)]],
+                **performance(block["performance"], classes, rules.event),
+            }
+        )
+    return blocks
 
 
-def evidence(rules: Rules, stated: Statements) -> Iterator[list[str]]:
-    """Yield what is known of training and validation; what nobody stated stays visible."""
+def _learning(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     rows = rules.provenance.get("training rows")
-    yield ["Learned from", f"{rows} rows" if _is_count(rows) else NOT_STATED]
-    held_out = _held_out(rules.provenance.get("held out"))
-    if "rounded from" in rules.provenance and held_out != NOT_STATED:
-        held_out += ", before thresholds were rounded"
-    yield ["Held-out rows of the same data", held_out]
-    yield ["Validated on other data", said(stated.validation)]
+    shares = _shares(rules)
+    yield ["Learned from", f"{rows} cases{shares}" if sound.is_count(rows) else NOT_STATED]
+    yield ["Data", said(stated.data)]
+    yield ["Sites", said(stated.sites)]
+
+
+def _shares(rules: Rules) -> str:
+    classes = rules.target.classes
+    total = sound.counts(rules.provenance.get("class rows"), len(classes))
+    if not total or not sum(total):
+        return ""
+    return ", of these " + _told(classes, [n / sum(total) for n in total])
+
+
+def _told(classes: Sequence[Label], shares: Sequence[float]) -> str:
+    """Return the share of each class in words."""
+    told = zip(map(value_text, classes), map(percent, shares), strict=True)
+    return ", ".join(map(" ".join, told))
+
+
+def _how_chosen(rules: Rules) -> Iterator[list[str]]:
+    """Yield how the answer follows from the risk, and for what prevalence risks are told."""
+    if not rules.target.classes:
+        return
+    yield ["How the answer is chosen", operating_point(rules)]
+    stated = sound.mapping(rules.provenance.get("prevalence"))
+    shares = sound.shares([stated.get(label_text(label)) for label in rules.target.classes])
+    if shares:
+        told = _told(rules.target.classes, shares)
+        yield ["Risks, but not counts of cases, are for a share of", told]
+
+
+def operating_point(rules: Rules) -> str:
+    """Return in words how the answer follows from scores or risks."""
+    facts = sound.mapping(rules.provenance.get("operating point"))
+    act_at, cost = facts.get("act_at"), sound.mapping(facts.get("cost"))
+    if sound.is_share(act_at) and rules.event is not None:
+        event = value_text(rules.target.classes[rules.event])
+        return f"{event} where its risk is {percent(act_at)} or more"
+    missed, false = cost.get("missed"), cost.get("false")
+    if sound.is_number(missed) and sound.is_number(false) and min(missed, false) > 0:
+        return f"one missed costs {number_text(missed)}, one told needlessly {number_text(false)}"
+    if cost:
+        return "the answer of least cost: " + plain(json.dumps(cost, ensure_ascii=False))
+    if any(leaf.risk for leaf in rules.leaves):
+        return "classes weigh equally, however common they are; so the answer may be the rarer one"
+    return NOT_STATED
+
+
+def _unseen(rules: Rules, facts: Any) -> Iterator[list[str]]:
+    """Yield which kind of evidence the figures are, in plain words."""
+    rows, folds = facts.get("rows"), facts.get("folds")
+    if not sound.is_count(rows):
+        yield ["Figures from", NOT_STATED]
+    elif facts["kind"] == HELD_OUT:
+        yield ["Figures from", f"{rows} cases held out, not used to make this sheet"]
+    elif sound.is_count(folds) and folds > 1:
+        yield [
+            "Figures from",
+            f"all {rows} cases, in {folds} parts (cross-fitted): each part was judged by rules"
+            " learned in the same way from the other parts, which are not these very rules",
+        ]
+    else:
+        yield ["Figures from", NOT_STATED]
+    if "rounded from" in rules.provenance:
+        yield ["Take care", "the figures are from before thresholds were rounded"]
+    yield from _stability(sound.mapping(facts.get("first question")))
+
+
+def _stability(facts: Any) -> Iterator[list[str]]:
+    name, refits, alike = (facts.get(key) for key in ("feature", "refits", "alike"))
+    sane = isinstance(name, str) and sound.is_count(refits) and sound.is_count(alike)
+    if sane and refits and alike <= refits:
+        yield ["First question", f"{plain(name)} came first in {alike} of {refits} refits"]
+
+
+def _validated(block: Mapping[str, Any]) -> str:
+    """Return on what cases, when and how many a validation was done."""
+    on, day = block["on"], block.get("date")
+    return "; ".join(
+        [
+            plain(on) if isinstance(on, str) else "cases that learning has not seen",
+            plain(day) if isinstance(day, str) else f"date {NOT_STATED}",
+            f"{block['performance']['rows']} cases",
+        ]
+    )
 
 
 def provenance(rules: Rules) -> Iterator[list[str]]:
@@ -98,17 +189,19 @@ def provenance(rules: Rules) -> Iterator[list[str]]:
 
 
 def _held_out(figures: object) -> str:
-    if not isinstance(figures, Mapping) or not _is_count(figures.get("rows")):
+    """Return the figures of rules that know of their held-out cases no more."""
+    facts = sound.mapping(figures)
+    if not sound.is_count(facts.get("rows")):
         return NOT_STATED
-    found = [f"{figures['rows']} rows"]
+    found = [f"{facts['rows']} cases"]
     for key, name in (
         ("balanced_accuracy", "balanced accuracy"),
         ("r2", "R squared"),
         ("rmse", "root mean squared error"),
     ):
-        value, ends = figures.get(key), figures.get(f"{key}_95")
-        if _is_number(value):
+        value, ends = facts.get(key), sound.ends(facts.get(f"{key}_95"), -sound.MOST, sound.MOST)
+        if sound.is_number(value):
             found.append(f"{name} {value:.3g}")
-        if isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_is_number, ends)):
-            found[-1] += f" (95 % {ends[0]:.3g} to {ends[1]:.3g})"
+            if ends:
+                found[-1] += f" (95 % {ends[0]:.3g} to {ends[1]:.3g})"
     return ", ".join(found)

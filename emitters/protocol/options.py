@@ -24,3 +24,8 @@ class ProtocolOptions(Options):
         otherwise="nothing is stated, and the sheet says so",
     )
     paper: str = option("a4", "paper size of the PDF", choices=("a4", "letter"))
+    date: str | None = option(
+        None,
+        "day from which a review date in the past shows, such as 2026-11-30",
+        otherwise="the sheet's own date counts",
+    )

@@ -72,7 +72,7 @@ def read_sheet(text: str, *, html: bool = False) -> Sheet:
     inputs: dict[str, Feature] = {}
     steps: dict[int, Step] = {}
     results: dict[int, Result] = {}
-    tables = list(_html_tables(text) if html else _markdown_tables(text))
+    tables = list(read_tables(text, html=html))
     for heading, rows in tables:
         if heading == "Columns":
             inputs |= {row["Input"]: _feature(row) for row in rows}
@@ -86,6 +86,11 @@ def read_sheet(text: str, *, html: bool = False) -> Sheet:
                 _add_result(results, row)
     _check_goals(steps, results)
     return Sheet(inputs, steps, results)
+
+
+def read_tables(text: str, *, html: bool = False) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Yield each table of a sheet as `(heading above it, rows)`."""
+    return _html_tables(text) if html else _markdown_tables(text)
 
 
 def _check_goals(steps: Mapping[int, Step], results: Mapping[int, Result]) -> None:

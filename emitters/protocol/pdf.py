@@ -11,6 +11,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from mbndt.emitters.protocol import font
 from mbndt.errors import EngineFailed, EngineMissing, OptionError, shown
@@ -22,11 +23,11 @@ EMOJI = "fonts-noto-color-emoji"
 OTHERS = "fonts-noto-core"
 
 
-def pdf(settings: Iterable[str]) -> bytes:
-    """Return, as a PDF, the first of several settings of a page that takes one sheet of paper.
+def pdf(page: str) -> bytes:
+    """Return a page of HTML as a PDF.
 
-    Where none does it is the last. The settings are HTML. Raises `EngineMissing` without WeasyPrint
-    or the sheet's font, and `OptionError` for a character that no font has.
+    Raises `EngineMissing` without WeasyPrint or the sheet's font, and `OptionError` for a character
+    that no font has.
     """
     try:
         with warnings.catch_warnings(action="ignore"):  # that it finds no font, or can't cut any
@@ -37,12 +38,7 @@ def pdf(settings: Iterable[str]) -> bytes:
         raise _missing("its font", "fontpkg-arimo")
     data = URLFetcher(allowed_protocols=("data",))  # nothing but the font inside the page
     with _no_clock(), _listening() as heard:
-        for page in settings:
-            document = HTML(string=page, url_fetcher=data).render(
-                pdf_tags=True, pdf_variant="pdf/ua-1"
-            )
-            if len(document.pages) == 1:
-                break
+        document = HTML(string=page, url_fetcher=data).render(pdf_tags=True, pdf_variant="pdf/ua-1")
         # No clock and no chance: the identifier comes from the content. The page's own font is cut
         # already, so that it doesn't matter here what could cut it.
         found: bytes = document.write_pdf(
@@ -50,12 +46,20 @@ def pdf(settings: Iterable[str]) -> bytes:
             pdf_identifier=hashlib.sha256(page.encode()).digest()[:16],
             pdf_variant="pdf/ua-1",
             full_fonts=not font.lacking(page),
+            finisher=_bare_metadata,
         )
     if failed := [said for said in heard if said.startswith("Font-face")]:
         raise EngineFailed(f"WeasyPrint: {failed[0]}")
     if lost := _boxes(heard):
         raise OptionError(_refusal(page, [c for c in dict.fromkeys(page) if c in lost]))
     return found
+
+
+def _bare_metadata(_: object, document: Any) -> None:
+    """Leave the metadata as they are, so that the fingerprint in them is found without a reader."""
+    for part in document.objects:
+        if getattr(part, "extra", {}).get("Type") == "/Metadata":
+            part.compress = False
 
 
 def _missing(what: str, why: str) -> EngineMissing:

@@ -16,7 +16,7 @@ from mbndt.emitters.protocol.grammar import (
     value_text,
 )
 from mbndt.emitters.protocol.text import NOT_STATED, brief, percent
-from mbndt.measures.confidence import rule_of_three, wilson
+from mbndt.emitters.protocol.unseen import Unseen
 from mbndt.rules import Feature, FeatureType, Leaf, Rules
 from mbndt.rules.boxes import Reason, Space, edge, reasons
 
@@ -26,28 +26,34 @@ CLASSES_A_TABLE = 3
 
 
 def results(
-    rules: Rules, leaves: list[Leaf], ways: Mapping[int, list[int]], letters: Mapping[str, str]
+    rules: Rules, leaves: list[Leaf], ways: Mapping[int, list[int]], titles: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the table to look results up in: for each what it rests on, its steps, its reason."""
-    because = _reasons(rules, letters)
+    """Return the table to look results up in: for each its risk, what bears it out, its reason.
+
+    `ways` are the steps that lead to a result, by leaf id; `titles` go by feature name.
+    """
+    because = _reasons(rules, titles)
+    unseen = Unseen.of(rules)
+    rows = [
+        [
+            f"R{leaf.leaf}",
+            answer_text(rules, leaf),
+            *unseen.cells(leaf),
+            ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none",
+            because.get(leaf.leaf, NEVER),
+            _note(leaf, unseen),
+        ]
+        for leaf in leaves
+    ]
+    said = "Value" if rules.task == "regression" else "Answer"
+    return {"header": ["Result", said, *unseen.head, "Steps", "Because", "Note"], "rows": rows}
+
+
+def training_table(rules: Rules, leaves: list[Leaf]) -> dict[str, Any]:
+    """Return what auditors ask: the training rows of each result, which flatter it."""
     if rules.task == "regression":
-        head, cells = ["Value", "Training rows", "Mean", "Standard deviation"], _spread
-    else:
-        head, cells = ["Answer", "Of its training rows (95 %)"], _support
-    rows = []
-    for leaf in leaves:
-        way = ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none"
-        rows.append(
-            [
-                f"R{leaf.leaf}",
-                answer_text(rules, leaf),
-                *cells(leaf),
-                way,
-                because.get(leaf.leaf, NEVER),
-                _note(rules, leaf),
-            ]
-        )
-    return {"header": ["Result", *head, "Steps", "Because", "Note"], "rows": rows}
+        return _table(rules, leaves, ["Value", "Training rows", "Mean", "SD"], _spread)
+    return _table(rules, leaves, ["Answer", "Of its training rows"], _support)
 
 
 def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
@@ -76,19 +82,11 @@ def answer_text(rules: Rules, leaf: Leaf) -> str:
 
 
 def _support(leaf: Leaf) -> list[str]:
-    """Return how many training rows had the answer, and what share this speaks for."""
-    if not leaf.counts or not leaf.size:
+    """Return how many training rows had the answer."""
+    if not leaf.counts or not leaf.size or leaf.stops:
         return [NOT_STATED]
     hits, n = leaf.counts[leaf.class_index], leaf.size
-    return [f"{hits} of {n}, {percent(hits / n)} ({interval(hits, n)})"]
-
-
-def interval(hits: int, n: int) -> str:
-    """Return the 95 % interval of a share in words: Wilson's; at no hits the rule of three."""
-    if hits == 0:
-        return f"below {percent(rule_of_three(n))}"
-    low, high = wilson(hits, n)
-    return f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
+    return [f"{hits} of {n}, {percent(hits / n)}"]
 
 
 def _spread(leaf: Leaf) -> list[str]:
@@ -96,15 +94,17 @@ def _spread(leaf: Leaf) -> list[str]:
     return [NOT_STATED if leaf.size is None else str(leaf.size), *numbers]
 
 
-def _note(rules: Rules, leaf: Leaf) -> str:
+def _note(leaf: Leaf, unseen: Unseen) -> str:
     found = []
-    if leaf.size is not None and leaf.size < FEW_ROWS:
-        found.append("few rows")
+    cases = unseen.size(leaf)
+    if cases is not None and cases < FEW_ROWS:
+        found.append("few cases")
     if isinstance(leaf.value, tuple):
         if leaf.value.count(max(leaf.value)) > 1:
             found.append("tie: first class")
-        if leaf.counts and leaf.counts[leaf.class_index] < max(leaf.counts):
-            found.append("rarer class counts more")
+        common = leaf.risk or leaf.counts
+        if common and common[leaf.class_index] < max(common):
+            found.append("not the commonest")
     return "; ".join(found)
 
 
@@ -121,18 +121,17 @@ def _chances(leaf: Leaf, told: Sequence[tuple[float, ...] | None], part: slice) 
 # Reasons
 
 
-def _reasons(rules: Rules, letters: Mapping[str, str]) -> dict[int, str]:
+def _reasons(rules: Rules, titles: Mapping[str, str]) -> dict[int, str]:
     """Return by leaf id the conditions that suffice for its answer, in words."""
     space = Space.of(rules)
     return {
-        reason.leaf.leaf: _because(rules, space, reason, letters)
-        for reason in reasons(rules, space)
+        reason.leaf.leaf: _because(rules, space, reason, titles) for reason in reasons(rules, space)
     }
 
 
-def _because(rules: Rules, space: Space, reason: Reason, letters: Mapping[str, str]) -> str:
+def _because(rules: Rules, space: Space, reason: Reason, titles: Mapping[str, str]) -> str:
     said = [
-        f"{letters[name]} {_condition(rules, rules.feature[name], space, mask)}"
+        f"{titles[name]}: {_condition(rules, rules.feature[name], space, mask)}"
         for name, mask in reason.enough.items()
     ]
     return "; ".join(said) or "every input has this answer"

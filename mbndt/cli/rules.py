@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from mbndt.cli.options import (
     Data,
     Decimal,
@@ -52,6 +54,15 @@ def show(
         Path | None,
         option(help="with --metrics: table whose rows may lack values", metavar="FILE"),
     ] = None,
+    against: Annotated[
+        tuple[Path, Path] | None,
+        option(
+            "--check",
+            help="tell whether a decision sheet (MODEL is its HTML, PDF, Markdown or text) is that"
+            " of this model and this file of statements, - for none; exit 1 where it is not",
+            metavar="MODEL STATEMENTS",
+        ),
+    ] = None,
     query: Query = None,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -65,12 +76,27 @@ def show(
 
     if data and not metrics:
         raise OptionError("data: only with `metrics`")
+    if against is not None:
+        _check(model, *against, quiet=quiet)
+        return
     rules = load(model)
     table = read(data, query, separator, decimal, missing, encoding, rules) if data else None
     lines = metric_lines(rules, table) if metrics else []
     if not quiet:
         print_rules(rules)
         print("\n".join(lines), end="\n" * bool(lines))
+
+
+def _check(sheet: Path, model: Path, statements: Path, *, quiet: bool) -> None:
+    """Print whether a sheet is that of a model and statements; exits with 1 where it is not."""
+    from mbndt.checkpoint import load
+    from mbndt.emitters.protocol.check import differences
+
+    found = differences(sheet, load(model), None if str(statements) == "-" else statements)
+    if not quiet:
+        print("\n".join(found) if found else f"{sheet}: the sheet of these rules and statements")
+    if found:
+        raise typer.Exit(1)
 
 
 def schema(output: Output = None) -> None:

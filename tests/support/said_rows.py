@@ -13,7 +13,8 @@ formats = pytest.mark.parametrize("kind", ["md", "html", "txt"])
 
 def rows_below(text: str, heading: str) -> list[list[str]]:
     """Return the cells of the first Markdown table below a heading."""
-    lines = text.split(f"\n## {heading}\n")[1].lstrip("\n").split("\n")
+    lines = text.split(f"\n## {heading}\n")[1].split("\n")
+    lines = lines[next(i for i, line in enumerate(lines) if line.startswith("|")) :]
     table = lines[: next(i for i, line in enumerate(lines) if not line.startswith("|"))]
     return [
         [cell.strip() for cell in line.split(" | ")]

@@ -21,6 +21,7 @@ from strategies import single_leaf
 
 from mbndt.emitters import emit
 from mbndt.emitters.protocol import font as protocol_font
+from mbndt.emitters.protocol.identity import NO_CODE
 from mbndt.errors import EngineMissing, OptionError
 from mbndt.rules import Feature, FeatureType, Rules
 
@@ -93,13 +94,13 @@ def kept(name: str) -> Rules:
 # The same on every machine
 
 
-def test_a_sheet_is_one_page_of_the_same_bytes_whatever_fonts_and_libraries_there_are(tmp_path):
+def test_a_sheet_has_the_same_pages_and_bytes_whatever_fonts_and_libraries_there_are(tmp_path):
     found = [
         on_machine(tmp_path, fonts, subset, kept("breast_mass"))
         for fonts in FONTS
         for subset in ("with", "without")
     ]
-    assert found[0][0][0] == 1
+    assert found[0][0][0] > 1
     assert all(one == found[0] for one in found), found
 
 
@@ -107,7 +108,7 @@ def test_fonts_of_the_machine_are_cut_without_a_clock(tmp_path):
     rules = labelled("a ☐ to tick")
     (first,), (second,) = (on_machine(tmp_path, "DejaVu", "without", rules) for _ in range(2))
     assert first == second
-    assert first[0] == 1 or "fonts-noto" in first  # a machine may have no DejaVu
+    assert first[0] > 1 or "fonts-noto" in first  # a machine may have no DejaVu
 
 
 # Signs that aren't there
@@ -161,10 +162,14 @@ def test_every_sign_of_a_pdf_is_in_its_font_or_the_pdf_is_refused(word):
         assert absent(content) == []
 
 
+def notes_on_fonts(rules):
+    return [note for note in emit(rules, "protocol").notes if note != NO_CODE]
+
+
 def test_a_page_says_which_signs_its_reader_must_have_a_font_for():
-    (note,) = emit(labelled("住院 é"), "protocol").notes
+    (note,) = notes_on_fonts(labelled("住院 é"))
     assert "no 住 (U+4F4F), 院 (U+9662):" in note
-    assert emit(labelled("é Ω Ж"), "protocol").notes == ()
+    assert notes_on_fonts(labelled("é Ω Ж")) == []
     assert emit(labelled("住院"), "protocol", format="md").notes == ()
 
 
@@ -251,9 +256,9 @@ def test_without_the_font_a_page_takes_its_readers_and_says_so_and_a_pdf_is_refu
     page = emit(single_leaf(), "protocol")
     assert "@font-face" not in page.text
     assert "Liberation Sans, Arimo, Arial" in page.text
-    assert page.notes == (
+    assert notes_on_fonts(single_leaf()) == [
         "the page is set in each reader's own fonts; pip install 'mbndt[pdf]' brings one that it"
         " carries",
-    )
+    ]
     with pytest.raises(EngineMissing, match=r"its font: pip install 'mbndt\[pdf\]'"):
         emit(single_leaf(), "protocol", format="pdf")

@@ -22,6 +22,7 @@ from pages import (
 )
 from sheets import two_way
 from strategies import rule_trees
+from unseen import with_evidence
 
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters.protocol.grammar import BOOLEANS, unquoted
@@ -163,15 +164,17 @@ def test_the_steps_taken_are_marked_in_the_tables_and_in_the_drawing(view):
 
 
 def test_a_result_comes_with_what_to_do_and_why(view):
-    page = view(kept("mixed"), MIXED_SHEET)
+    page = view(with_evidence(kept("mixed")), MIXED_SHEET)
     fill(page, "4")
     choose(page, "not measured")
     assert outcome(page) == "R16: “intensive care”"
     assert page.locator("#reason").inner_text().split("\n") == [
         "What to do: Call the outreach team now (bleep 999)",
-        "Of its training rows (95 %): 18 of 23, 78.3 % (58 to 90 %)",
+        "Chance of the answer (95 %): about 78 in 100 (47 to 87)",
+        "Cases not used to make this sheet: 8 of 11",
         "Steps: 1, 11",
-        "Because: B 4 or more; E yes (true), or missing",
+        "Because: Serum lactate: 4 or more; On oxygen: yes (true), or missing",
+        "Note: few cases",
     ]
 
 

@@ -68,11 +68,14 @@ class Paper:
         self.columns: dict[str, tuple[str, str]] = {}
         self.steps: dict[int, tuple[str, list[list[str]]]] = {}
         self.results: dict[int, dict[str, str]] = {}
+        self.letters: dict[str, str] = {}
         for heading, rows in sections(text):
             if step := re.fullmatch(r"Step (\d+): .*\? \(([A-Z]+)\)", heading):
                 self.steps[int(step[1])] = step[2], rows[1:]
             elif heading == "Columns":
                 self.columns = {row[0]: (unescaped(row[1][1:-1]), row[2]) for row in rows[1:]}
+            elif heading == "Inputs":
+                self.letters = {row[1]: row[0] for row in rows[1:]}
             elif heading == "Results":
                 results = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
                 self.results = {int(row["Result"][1:]): row for row in results}
@@ -101,8 +104,8 @@ class Paper:
         if said == "no input ends here":
             return False
         for part in re.findall("(?:“[^“”]*”|[^;“])+", said):
-            letter, condition = part.strip().split(" ", 1)
-            column, kind = self.columns[letter]
+            title, condition = re.fullmatch("(“[^“”]*”|[^:“]+): (.*)", part.strip()).groups()
+            column, kind = self.columns[self.letters[title]]
             if not fits(condition, kind, row[column], set()):
                 return False
         return True
@@ -195,9 +198,9 @@ def test_a_reason_names_whole_numbers_and_zero_as_the_step_does():
     root = NumericSplit("x", (Interval(-0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, NO)))
     paper = paper_of(Rules("r", LABELS, (x, n), root))
     assert [row["Because"] for row in paper.results.values()] == [
-        "B below 9, or missing",
-        "A below 0, or missing; B 9 or more",
-        "A 0 or more",
+        "n: below 9, or missing",
+        "x: below 0, or missing; n: 9 or more",
+        "x: 0 or more",
     ]
 
 
@@ -205,7 +208,7 @@ def test_what_only_missing_values_lead_to_has_them_as_its_reason():
     parts = (Interval(1.0, 0), Interval(None, 0))
     split = NumericSplit("x", parts, 1, (Leaf(0, NO), Leaf(1, YES)))
     paper = paper_of(Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),), split))
-    assert [row["Because"] for row in paper.results.values()] == ["A any number", "A missing"]
+    assert [row["Because"] for row in paper.results.values()] == ["x: any number", "x: missing"]
 
 
 @pytest.mark.parametrize(

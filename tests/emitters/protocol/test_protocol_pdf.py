@@ -1,8 +1,10 @@
-"""The sheet as a PDF: one page, tagged, the same bytes each time, and nothing fetched for it."""
+"""The sheet as a PDF: front and back, tagged, the same bytes each time, nothing fetched for it."""
 
 import io
+import math
 import subprocess
 import sys
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,9 +12,11 @@ from threading import Thread
 import pytest
 from printed import NO_PDF
 from strategies import chain, many_intervals, regression, single_leaf
+from unseen import with_evidence
 
 from mbndt.emitters import emit
 from mbndt.emitters.protocol import font
+from mbndt.emitters.protocol.check import differences
 from mbndt.emitters.protocol.pdf import pdf
 from mbndt.errors import EngineMissing
 from mbndt.rules import Rules
@@ -45,15 +49,57 @@ def opened(content):
 @pytest.mark.parametrize(
     "name, sheet", [("breast_mass", None), ("mixed", MIXED_SHEET), ("example", None)]
 )
-def test_an_ordinary_sheet_is_one_page(name, sheet, paper):
+def test_the_front_is_one_page_and_the_back_has_the_rest(name, sheet, paper):
     needs_weasyprint()
-    (page,) = opened(printed(kept(name), sheet=sheet, paper=paper)).pages
-    size = [float(side) for side in page.mediabox[2:]]
+    front, *back = opened(printed(with_evidence(kept(name)), sheet=sheet, paper=paper)).pages
+    size = [float(side) for side in front.mediabox[2:]]
     assert size == pytest.approx([side * MILLIMETRE for side in PAPERS[paper]], abs=1)
-    text = page.extract_text()
-    for part in ("Procedure", "Step 1: ", "Results", "Inputs", "Evidence", "Name and signature"):
+    text = front.extract_text()
+    for part in ("Procedure", "Step 1: ", "What to do", "Name and signature"):
         assert part in text
-    assert "Fill in on screen" not in text
+    assert "Evidence" not in text
+    rest = "\n".join(page.extract_text() for page in back)
+    for part in ("Results", "Inputs", "Evidence", "Fingerprints (SHA-256)", "Columns"):
+        assert part in rest
+    assert "Fill in on screen" not in text + rest
+
+
+@pytest.mark.parametrize("name, sheet", [("breast_mass", None), ("mixed", MIXED_SHEET)])
+def test_no_letter_is_smaller_than_ten_points_but_eight_in_pictures(name, sheet):
+    needs_weasyprint()
+    sizes = letters(printed(with_evidence(kept(name)), sheet=sheet))
+    assert min(sizes) >= 7.99
+    assert sum(n for size, n in sizes.items() if size > 9.99) > 0.85 * sum(sizes.values())
+
+
+def letters(content):
+    """Return by size in points how many letters a PDF shows."""
+    found = Counter()
+
+    def count(text, user, matrix, font, size):
+        a, b, *_ = mult(matrix, user)
+        found[round(size * math.hypot(a, b), 2)] += len("".join(text.split()))
+
+    for page in opened(content).pages:
+        page.extract_text(visitor_text=count)
+    return +found
+
+
+def mult(one, other):
+    """Return the product of two matrices of a PDF."""
+    a, b, c, d, *_ = one
+    e, f, g, h, *_ = other
+    return a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h
+
+
+@pytest.mark.parametrize("kind", ["pdf", "html"])
+def test_a_printed_sheet_is_told_from_others(tmp_path, kind):
+    needs_weasyprint()
+    path = tmp_path / f"sheet.{kind}"
+    content = emit(kept("mixed"), "protocol", format=kind, sheet=MIXED_SHEET).content
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert differences(path, kept("mixed"), MIXED_SHEET) == []
+    assert differences(path, kept("mixed"), None)[0].startswith("statements: ")
 
 
 def elements(node):
@@ -123,11 +169,9 @@ def test_nothing_is_fetched_for_it(tmp_path):
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         found = pdf(
-            [
-                f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
-                f"<style>{font.faces('')} * {{ font-family: {font.FAMILY} }}</style>"
-                f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text',
-            ]
+            f'<html lang="en"><title>a</title><link rel="stylesheet" href="{style.as_uri()}">'
+            f"<style>{font.faces('')} * {{ font-family: {font.FAMILY} }}</style>"
+            f'<img alt="b" src="http://127.0.0.1:{server.server_port}/b.png">text',
         )
         server.shutdown()
     (page,) = opened(found).pages
