@@ -33,6 +33,7 @@ from mbndt.emitters.protocol.identity import (
     read_day,
     stamp,
 )
+from mbndt.emitters.protocol.labels import Labels, spoken
 from mbndt.emitters.protocol.layout import front
 from mbndt.emitters.protocol.options import ProtocolOptions
 from mbndt.emitters.protocol.results import (
@@ -84,6 +85,8 @@ class Protocol(ProtocolOptions, Emitter):
         view["results"] = results(rules, leaves, ways(sheet), view["titles"])
         view["training"] = training_table(rules, leaves)
         view["exact"] = list(exact_tables(rules, leaves))
+        asked = [rules.feature[entry.name] for entry in sheet.inputs.values()]
+        view = spoken(view, Labels.of(rules, stated), asked, stated)
         kind = "html" if self.format == "pdf" else self.format
         script = _script(rules) if self.format == "html" else ""
 
@@ -158,14 +161,17 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
     patterns = _patterns(rules, stated)
     mark, unseen = Identity.of(rules, stated), Unseen.of(rules)
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
-    ends = {leaf.leaf: (answer_text(rules, leaf), unseen.brief(leaf)) for leaf in rules.leaves}
+    labels = Labels.of(rules, stated)
+    ends = {
+        leaf.leaf: (labels.answer(answer_text(rules, leaf)), unseen.brief(leaf))
+        for leaf in rules.leaves
+    }
     return {
         "title": said(stated.title) if stated.title else plain(rules.name),
         "stamp": stamp(rules),
         "draft": stamp(rules) == DRAFT,
         "identity": [*identity(rules, stated, today), ["Fingerprint", mark.mark]],
-        "review": stated.review_date if read_day(stated.review_date) else "",
-        "use": list(_use(rules, stated)),
+        "use": list(_use(rules, stated, labels)),
         "bounds": list(_bounds(stated)),
         "origin": base.provenance_line(rules),
         "mark": mark,
@@ -182,7 +188,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
         "answers": answer_table(rules, stated),
         "patterns": patterns,
         "drawing": drawing(sheet, titles, ends, kinds),
-        "evidence": evidence(rules, stated),
+        "evidence": evidence(rules, stated, labels),
         "audit": [
             ["Fingerprints (SHA-256)", ", ".join(mark.keys)],
             ["Fingerprint of both", mark.sheet],
@@ -240,10 +246,10 @@ def _patterns(rules: Rules, stated: Statements) -> list[str]:
     return [pattern or next(left) for pattern in own]
 
 
-def _use(rules: Rules, stated: Statements) -> Iterator[list[str]]:
+def _use(rules: Rules, stated: Statements, labels: Labels) -> Iterator[list[str]]:
     """Yield what the sheet is for; what nobody stated stays visible."""
     target = rules.target
-    classes = " or ".join(map(value_text, target.classes))
+    classes = " or ".join(labels.answer(value_text(label)) for label in target.classes)
     unit = f", in {plain(target.unit)}" if target.unit else ""
     yield ["Outcome", said(stated.outcome) if stated.outcome else plain(target.description)]
     yield ["Within", said(stated.horizon)]

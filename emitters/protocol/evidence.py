@@ -8,6 +8,7 @@ from typing import Any
 
 from mbndt.emitters.protocol import sound
 from mbndt.emitters.protocol.grammar import number_text, value_text
+from mbndt.emitters.protocol.labels import Labels
 from mbndt.emitters.protocol.performance import performance
 from mbndt.emitters.protocol.statements import OutcomeStatement, Statements
 from mbndt.emitters.protocol.text import NOT_STATED, percent, plain, said
@@ -65,9 +66,9 @@ def _facts(rules: Rules, feature: Feature) -> Any:
 # Evidence
 
 
-def evidence(rules: Rules, stated: Statements) -> list[dict[str, Any]]:
+def evidence(rules: Rules, stated: Statements, labels: Labels) -> list[dict[str, Any]]:
     """Return the blocks of evidence: that of learning, then each validation, the latest first."""
-    classes = [value_text(label) for label in rules.target.classes]
+    classes = [labels.answer(value_text(label)) for label in rules.target.classes]
     facts = sound.mapping(rules.provenance.get("evidence"))
     known = facts if facts.get("kind") in (HELD_OUT, CROSS_FITTED) else {}
     shown = performance(sound.mapping(known.get("performance")), classes, rules.event)

@@ -43,7 +43,12 @@ _RANGE = re.compile(
     rf"|(?P<first>{_N})(?: to (?P<last>{_N}))?"
 )
 _ITEM = f"{TEXT}|{'|'.join(map(re.escape, BOOLEANS))}"
-_ITEMS = re.compile(f"(?:{_ITEM})(?: or (?:{_ITEM}))*")
+# A code may have a label before it, which says nothing of the value: `lives (“0”)`.
+_LABEL = r"[^“”(),:;]+"
+_ITEMS = re.compile(
+    rf"(?:(?:{_ITEM})|{_LABEL} \({TEXT}\))(?: or (?:(?:{_ITEM})|{_LABEL} \({TEXT}\)))*"
+)
+_LABELLED = re.compile(rf"{_LABEL} \((.+)\)")
 _STEP = re.compile(r"Step (\d+): .*\(([A-Z]+)\)")
 _GOAL = re.compile(r"go to step (?P<step>\d+)|R(?P<leaf>\d+): (?P<answer>.+)")
 # The rows' parts; a quoted text may hold what parts them.
@@ -157,7 +162,9 @@ def _add_result(results: dict[int, Result], row: Mapping[str, str]) -> None:
             if head.startswith(start):
                 told = float(match_of(_EXACT, cell)[1])
                 outputs[name] = (*outputs.get(name, ()), told)
-    answer = int(printed) if re.fullmatch(r"-?\d+", printed) else _item(printed)
+    labelled = None if printed in BOOLEANS else _LABELLED.fullmatch(printed)
+    code = labelled[1] if labelled else printed
+    answer = int(code) if re.fullmatch(r"-?\d+", code) else _item(code)
     results[leaf] = Result(answer, printed, outputs)
 
 
