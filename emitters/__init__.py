@@ -34,6 +34,7 @@ TARGETS = {
     "c": "C",
     "onnx": "Onnx",
     "javascript": "JavaScript",
+    "dmn": "Dmn",
     "protocol": "Protocol",
 }
 

@@ -64,7 +64,7 @@ class JavaScript(JavaScriptOptions, Emitter):
 
     def engine(self) -> str:
         """Return Node's version; raises `EngineMissing` where there is none."""
-        from mbndt.emitters.javascript.run import node_version
+        from mbndt.emitters.node import node_version
 
         return node_version()
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.base import Artifact, told_by_class
 from mbndt.emitters.javascript.emit import FUNCTIONS
-from mbndt.errors import EngineFailed, EngineMissing
+from mbndt.emitters.node import run_node
 from mbndt.rules import Feature, FeatureType, Label, TargetType
 
 if TYPE_CHECKING:
@@ -22,24 +20,6 @@ if TYPE_CHECKING:
 DRIVER = Path(__file__).parents[2] / "templates" / "javascript" / "driver.mjs"
 # How the driver reads the cells of a feature: numbers as text, as JSON has neither NaN nor bigints.
 KINDS = {FeatureType.BOOLEAN: "plain", FeatureType.CATEGORY: "plain", FeatureType.INTEGER: "whole"}
-
-
-@cache
-def node_version() -> str:
-    """Return Node's version; raises `EngineMissing` where there is none."""
-    return f"Node {_node('--version').strip().removeprefix('v')}"
-
-
-def _node(*arguments: str, stdin: str = "", folder: str | None = None) -> str:
-    node = shutil.which("node")
-    if node is None:
-        raise EngineMissing("no node on PATH: install Node.js 16.9 or later")
-    done = subprocess.run(
-        [node, *arguments], input=stdin.encode(), capture_output=True, cwd=folder, check=False
-    )
-    if done.returncode:
-        raise EngineFailed(f"node: {done.stderr.decode(errors='replace').strip()[-500:]}")
-    return done.stdout.decode()
 
 
 def run(artifact: Artifact, table: Table) -> Predictions:
@@ -60,7 +40,7 @@ def run(artifact: Artifact, table: Table) -> Predictions:
         shutil.copy(DRIVER, folder)
         told = [FUNCTIONS[name] for name in rules.outputs]
         question = json.dumps({"names": names, "kinds": kinds, "told": told, "rows": rows})
-        answers = json.loads(_node("driver.mjs", stdin=question, folder=folder))
+        answers = json.loads(run_node("driver.mjs", stdin=question, folder=folder))
     whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
     labels = [_label(kind, text, whole) for _, kind, text, _ in answers]
     outputs = {

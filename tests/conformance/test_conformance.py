@@ -28,10 +28,20 @@ VARIANTS = [
 # Engines that the package or its tests need anyway, so that none of them may be missing.
 ALWAYS_HERE = ("python", "duckdb", "sqlite", "onnx", "protocol")
 # How many drawn rules each engine is asked about, where one takes long to start or compile.
-EXAMPLES = {"c": 12, "javascript": 12, "postgres": 12, "mysql": 12, "clickhouse": 12, "spark": 5}
+EXAMPLES = {
+    "c": 12,
+    "javascript": 12,
+    "dmn": 12,
+    "postgres": 12,
+    "mysql": 12,
+    "clickhouse": 12,
+    "spark": 5,
+}
 # Rules that a variant may refuse, with the reason in its error.
 REFUSALS = {
     ("onnx", "single leaf"): "no features",
+    ("dmn", "single leaf"): "needs an input",
+    ("dmn", "regression"): "whole number 9007199254740993",
     ("int32", "regression"): "threshold 9007199254740993",
     ("int16", "regression"): "threshold 9007199254740993",
     ("int8", "regression"): "threshold 9007199254740993",

@@ -1,0 +1,7 @@
+"""The DMN target has no options."""
+
+from mbndt.options import Options
+
+
+class DmnOptions(Options):
+    """None."""
