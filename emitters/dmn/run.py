@@ -53,7 +53,7 @@ def answers_of(rules: Rules, rows: list[Mapping[str, Any]]) -> Predictions:
     }
     leaf = np.array([row["leaf"] for row in rows], np.int64)
     labels = [_label(row["prediction"], whole) for row in rows]
-    return Predictions(leaf, labels, blocks.get("score", blocks.get("probability")))
+    return Predictions(leaf, labels, blocks)
 
 
 def _only(hits: list[int], row: int) -> int:
@@ -66,8 +66,8 @@ def _cell(value: object) -> object:
     return None if value != value else value
 
 
-def _label(value: Any, whole: bool) -> Label | float:
+def _label(value: Any, whole: bool) -> Label | float | None:
     """Return a label as Python has it; JSON from JavaScript writes 2.0 as 2."""
     if isinstance(value, str | bool) or value is None:
-        return value  # type: ignore[return-value]
+        return value
     return int(value) if whole else float(value)
