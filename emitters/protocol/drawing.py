@@ -29,6 +29,7 @@ HEXAGON = 12.0  # half its width
 TURN = 5.0  # from a hexagon to where its lines part
 PATTERN = 14.0  # the part of a result's box that shows its class
 BESIDE = 1.75 * ROW  # from a question to a text below it
+STOP = "stop"
 # The width of letters in ems, as in Arial and its like; others are at most one em wide.
 WIDTHS = {
     letter: width
@@ -116,8 +117,8 @@ class _Tree:
             _width(text)
             for step in self.sheet.steps.values()
             for answer in step.answers
-            if answer.leaf is not None
-            for text in self.answers[answer.leaf]
+            if answer.step is None
+            for text in self._said(answer)
         )
         self.box = min(self.pattern + longest + 8, WIDEST / 3)
         for number, step in self.sheet.steps.items():
@@ -130,7 +131,7 @@ class _Tree:
         for number, step in self.sheet.steps.items():
             own = self.levels[number] + 1
             room = sum(width + 2 * HEXAGON + gap for width in widths[own:-1])
-            ends = [_width(_signs(answer)) for answer in step.answers if answer.leaf is not None]
+            ends = [_width(_signs(answer)) for answer in step.answers if answer.step is None]
             widths[-1] = max(widths[-1], max(ends, default=0.0) - room)
         fixed = self.box + 2 * HEXAGON * (len(widths) - 1) + gap * len(widths)
         most = _cap(widths, WIDEST - fixed)
@@ -183,25 +184,27 @@ class _Tree:
         """Place what a row leads to; return its height on the page."""
         if answer.step is not None:
             return self.place(answer.step)
-        leaf = answer.leaf
-        assert leaf is not None
         # The line's text begins in the next level's column.
         below = max((y for column, y in self.clear.items() if column > level), default=0.0)
         y = max(TOP + self.bottom + self.row / 2, below)
         self.bottom = y - TOP + self.row / 2
-        text, more = self.answers[leaf]
+        text, more = self._said(answer)
         self.boxes.append(
             {
-                "leaf": leaf,
+                "leaf": answer.stop if answer.leaf is None else answer.leaf,
                 "x": self.right,
                 "y": y,
-                "full": f"{text}: {more}" if more else text,
-                "kind": self.kinds.get(leaf, 0),
+                "full": answer.then if not more else f"{text}: {more}",
+                "kind": None if answer.leaf is None else self.kinds.get(answer.leaf, 0),
                 "text": _short(text, self.box - self.pattern - 6),
                 "more": _short(more, self.box - self.pattern - 6),
             }
         )
         return y
+
+    def _said(self, answer: Answer) -> tuple[str, str]:
+        """Return what stands in the box that a row ends in, and what bears it out."""
+        return (STOP, "") if answer.leaf is None else self.answers[answer.leaf]
 
 
 def _levels(sheet: Sheet) -> dict[int, int]:
@@ -238,8 +241,6 @@ def _bounds_signs(bounds: Bounds) -> str:
         return "any" if high is None else f"<{number_text(high)}"
     if high is None:
         return f"≥{number_text(low)}"
-    if isinstance(high, int):
-        return f"{low} to {high - 1}" if low < high - 1 else f"{low}"
     return f"{number_text(low)} to <{number_text(high)}"
 
 

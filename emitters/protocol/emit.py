@@ -7,11 +7,9 @@ each.
 from __future__ import annotations
 
 import itertools
-import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +18,10 @@ from mbndt.emitters import base
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.protocol import font
 from mbndt.emitters.protocol.drawing import drawing, ems
-from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance, seen, seen_range
+from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance
 from mbndt.emitters.protocol.examples import examples
-from mbndt.emitters.protocol.grammar import TYPES, Sheet, Step, number_text, quoted, value_text
+from mbndt.emitters.protocol.form import field, script
+from mbndt.emitters.protocol.grammar import STOPPED, TYPES, Sheet, quoted, value_text
 from mbndt.emitters.protocol.identity import (
     DRAFT,
     NO_CODE,
@@ -33,6 +32,7 @@ from mbndt.emitters.protocol.identity import (
     read_day,
     stamp,
 )
+from mbndt.emitters.protocol.inputs import Inputs, too_fine, unit_words
 from mbndt.emitters.protocol.labels import Labels, spoken
 from mbndt.emitters.protocol.layout import front
 from mbndt.emitters.protocol.options import ProtocolOptions
@@ -45,11 +45,12 @@ from mbndt.emitters.protocol.results import (
 )
 from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
 from mbndt.emitters.protocol.steps import steps_of, ways
-from mbndt.emitters.protocol.text import NOT_APPLICABLE, NOT_STATED, markdown, plain, said
+from mbndt.emitters.protocol.stops import stopped
+from mbndt.emitters.protocol.text import NOT_STATED, markdown, plain, said
 from mbndt.emitters.protocol.unseen import Unseen
 from mbndt.errors import OptionError, shown
-from mbndt.rules import Feature, FeatureType, Rules, Threshold
-from mbndt.rules.values import label_text, to_float32
+from mbndt.rules import Rules
+from mbndt.rules.values import label_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -77,18 +78,20 @@ class Protocol(ProtocolOptions, Emitter):
         if self.date is not None and read_day(self.date) is None:
             raise OptionError(f"date: got {shown(self.date)}, expected a day such as 2026-11-30")
         stated = self._statements(rules)
-        sheet = steps_of(rules)
+        followed = stopped(rules, stated)
+        sheet = steps_of(followed, stated.stop_words())
         reached = {answer.leaf for step in sheet.steps.values() for answer in step.answers}
-        leaves = [leaf for leaf in rules.leaves if leaf.leaf in reached or not sheet.steps]
-        unreached = sorted({leaf.leaf for leaf in rules.leaves} - {leaf.leaf for leaf in leaves})
+        answering = [leaf for leaf in followed.leaves if not leaf.stops]
+        leaves = [leaf for leaf in answering if leaf.leaf in reached] or answering
+        unreached = [leaf.leaf for leaf in answering if leaf not in leaves]
         view = _view(rules, stated, sheet, self.date) | {"unreached": unreached}
-        view["results"] = results(rules, leaves, ways(sheet), view["titles"])
-        view["training"] = training_table(rules, leaves)
-        view["exact"] = list(exact_tables(rules, leaves))
+        view["results"] = results(followed, leaves, ways(sheet), view["titles"], Unseen.of(rules))
+        view["training"] = training_table(followed, leaves)
+        view["exact"] = list(exact_tables(followed, leaves))
         asked = [rules.feature[entry.name] for entry in sheet.inputs.values()]
         view = spoken(view, Labels.of(rules, stated), asked, stated)
         kind = "html" if self.format == "pdf" else self.format
-        script = _script(rules) if self.format == "html" else ""
+        form = script(followed, asked, view["titles"]) if self.format == "html" else ""
 
         def text(faces: str = "") -> str:
             return _template(kind).render(
@@ -98,14 +101,14 @@ class Protocol(ProtocolOptions, Emitter):
                 interactive=self.format == "html",
                 **front(view),
                 escapes=r"\\u{" in repr(view),
-                script=script,
+                script=form,
                 families=font.FAMILIES,
                 faces=faces,
             )
 
         content: str | bytes = text()
         notes = [f"leaf {i} is on no path and not on the sheet" for i in unreached]
-        notes += [*_too_fine(rules, stated), *_other_units(rules, stated)]
+        notes += [*too_fine(rules, stated), *unit_words(rules, stated)]
         if kind == "html":
             notes += [NO_CODE] * (not code_brought())
             plain, faces = str(content), ""
@@ -130,6 +133,20 @@ class Protocol(ProtocolOptions, Emitter):
         """Return the name of the reader that follows the sheet."""
         return f"paper reader ({READERS.get(FORMATS[self.format], 'none')})"
 
+    def expected(self, rules: Rules, table: Table) -> Predictions:
+        """Return the interpreter's answers on the rules that the sheet prints, with its stops.
+
+        A stop has no number on paper.
+        """
+        import numpy as np
+
+        from mbndt.interpreter import predict
+
+        followed = stopped(rules, self._statements(rules))
+        found = predict(followed, table)
+        stops = np.array([leaf.stops for leaf in followed.leaves])
+        return replace(found, leaf=np.where(stops[found.leaf], STOPPED, found.leaf))
+
     def run(self, artifact: Artifact, table: Table) -> Predictions:
         """Answer the rows by following the text of a Markdown or HTML sheet, and nothing else."""
         from mbndt.emitters.protocol import paper
@@ -153,9 +170,10 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
     inputs = {letter: rules.feature[entry.name] for letter, entry in sheet.inputs.items()}
     known = {feature.name: stated.feature(feature) for feature in rules.features}
     titles = _titles(rules, known)
+    asked = Inputs(rules, known, titles)
     places = {letter: i for i, letter in enumerate(inputs)}
     steps = [
-        _step(step, inputs[step.letter], known, titles) | {"field": places[step.letter]}
+        asked.step(step, inputs[step.letter]) | {"field": places[step.letter]}
         for step in sheet.steps.values()
     ]
     patterns = _patterns(rules, stated)
@@ -165,6 +183,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
     ends = {
         leaf.leaf: (labels.answer(answer_text(rules, leaf)), unseen.brief(leaf))
         for leaf in rules.leaves
+        if not leaf.stops
     }
     return {
         "title": said(stated.title) if stated.title else plain(rules.name),
@@ -177,13 +196,14 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
         "mark": mark,
         "code": code(mark),
         "titles": titles,
-        "inputs": [_input(rules, *pair, known, titles) for pair in inputs.items()],
+        "inputs": [asked.row(*pair) for pair in inputs.items()],
         "columns": [
             [letter, quoted(entry.name), _TYPE_WORDS[entry.type]]
             for letter, entry in inputs.items()
         ],
-        "fields": [_field(*pair, known, titles) for pair in inputs.items()],
-        "unused": [quoted(entry.name) for entry in rules.features if entry not in rules.used],
+        "fields": [field(asked, *pair) for pair in inputs.items()],
+        "exclusions": [*map(said, stated.exclusions)],
+        "unused": [quoted(entry.name) for entry in rules.features if entry not in inputs.values()],
         "steps": steps,
         "answers": answer_table(rules, stated),
         "patterns": patterns,
@@ -194,48 +214,12 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
             ["Fingerprint of both", mark.sheet],
             *provenance(rules),
         ],
-        "examples": list(examples(sheet, titles, _ranges(rules, known))),
+        "examples": list(
+            examples(sheet, titles, {entry.name: asked.scale(entry) for entry in inputs.values()})
+        ),
         "types": {entry.type.value for entry in inputs.values()},
         "few": FEW_ROWS,
     }
-
-
-def _ranges(
-    rules: Rules, known: Mapping[str, InputStatement]
-) -> dict[str, tuple[Threshold, Threshold]]:
-    """Return the range of each number: what is plausible, else that of the training rows."""
-    found: dict[str, tuple[Threshold, Threshold]] = {}
-    for feature in rules.used:
-        ends = known[feature.name].range or seen_range(rules, feature)
-        if ends is not None:
-            whole = feature.type == FeatureType.INTEGER
-            low, high = (math.ceil(ends[0]), math.floor(ends[1])) if whole else map(float, ends)
-            found[feature.name] = (low, high)
-    return found
-
-
-def _too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
-    """Yield a note on each feature whose thresholds have more decimals than are recorded."""
-    for name, decimals in stated.decimals().items():
-        unit = Decimal(1).scaleb(-decimals)
-        for threshold in rules.thresholds(rules.feature[name]):
-            if Decimal(repr(threshold)) % unit:
-                yield (
-                    f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
-                    " mbndt round rounds it in the rules"
-                )
-                break
-
-
-def _other_units(rules: Rules, stated: Statements) -> Iterator[str]:
-    """Yield a note on each feature whose unit is stated in other words than the rules'."""
-    for name, entry in stated.features.items():
-        own = " ".join(rules.feature[name].unit.split())
-        if entry.unit and own and entry.unit != own:
-            yield (
-                f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
-                " nothing is converted"
-            )
 
 
 def _patterns(rules: Rules, stated: Statements) -> list[str]:
@@ -276,118 +260,3 @@ def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]
         name: plain(entry.label if entry.label and count[entry.label] == 1 else name)
         for name, entry in known.items()
     }
-
-
-def _input(
-    rules: Rules,
-    letter: str,
-    feature: Feature,
-    known: Mapping[str, InputStatement],
-    titles: Mapping[str, str],
-) -> list[str]:
-    entry = known[feature.name]
-    number = feature.type.numeric
-    what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
-    return [
-        letter,
-        titles[feature.name],
-        plain(entry.unit) if number or entry.unit else NOT_APPLICABLE,
-        what or NOT_STATED,
-        _plausible(feature, entry),
-        seen(rules, feature),
-        said(entry.missing) if entry.missing else "row “missing”",
-    ]
-
-
-def _plausible(feature: Feature, entry: InputStatement) -> str:
-    if feature.type == FeatureType.BOOLEAN:
-        return "yes or no"
-    if feature.type == FeatureType.CATEGORY:
-        return " or ".join(map(quoted, feature.categories))
-    found = [] if entry.range is None else [" to ".join(map(number_text, entry.range))]
-    if entry.decimals is not None:
-        places = "decimal" if entry.decimals == 1 else "decimals"
-        whole = f"the nearest {10 ** -min(entry.decimals, 0)}"
-        found.append("to " + (f"{entry.decimals} {places}" if entry.decimals > 0 else whole))
-    return ", ".join(found) or NOT_STATED
-
-
-def _step(
-    step: Step, feature: Feature, known: Mapping[str, InputStatement], titles: Mapping[str, str]
-) -> dict[str, Any]:
-    single = feature.type == FeatureType.FLOAT32
-    entry = known[feature.name]
-    return {
-        "number": step.number,
-        "letter": step.letter,
-        "title": titles[feature.name],
-        "unit": entry.unit and plain(entry.unit),
-        "missing": entry.missing and f"If it cannot be measured: {said(entry.missing)}",
-        "type": feature.type.value,
-        "rows": [
-            {
-                "parts": row.parts,
-                "then": row.then,
-                "step": row.step,
-                "leaf": row.leaf,
-            }
-            for row in step.answers
-        ],
-        # A value written exactly as such an end falls below it.
-        "falling": [
-            (number_text(end), number_text(to_float32(end)))
-            for end in sorted(step.ends)
-            if single and to_float32(end) < end
-        ],
-    }
-
-
-# The form
-
-
-def _field(
-    letter: str, feature: Feature, known: Mapping[str, InputStatement], titles: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return a field of the form: its choices as they are shown, or the plausible range."""
-    entry = known[feature.name]
-    what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
-    least, greatest = map(number_text, entry.range or (0.0, 0.0))
-    choices = [quoted(text) for text in feature.categories]
-    if feature.type == FeatureType.BOOLEAN:
-        choices = [value_text(False), value_text(True)]
-    return {
-        "letter": letter,
-        "title": titles[feature.name],
-        "type": feature.type.value,
-        "unit": entry.unit and plain(entry.unit),
-        "choices": choices,
-        "range": entry.range,
-        "what": what,
-        "plausible": f"from {least} to {greatest}",
-        "missing": f"not measured: {said(entry.missing)}" if entry.missing else "not measured",
-    }
-
-
-def _script(rules: Rules) -> str:
-    """Return the page's script: the JavaScript target's module, and what drives the form by it."""
-    from mbndt.emitters.javascript.emit import JavaScript, literal
-
-    module = JavaScript().emit(rules).text
-    fields = [
-        {
-            "name": feature.name,
-            "type": feature.type.value,
-            "known": list(feature.categories),
-            "other": _unlisted(feature),
-        }
-        for feature in rules.used
-    ]
-    data = json.dumps(fields).replace("<", literal("<")[1:-1])
-    driver = base.templates("protocol").get_template("form.mjs.jinja").render(fields=data)
-    return f"{module}\n{driver}"
-
-
-def _unlisted(feature: Feature) -> str:
-    from mbndt.rules.boxes import unseen_text
-
-    return unseen_text(feature.categories)

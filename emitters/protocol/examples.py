@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mbndt.emitters.protocol.grammar import Answer, Sheet, value_text
@@ -10,18 +13,33 @@ from mbndt.rules import INT64_MAX, INT64_MIN, Feature, FeatureType, Threshold
 from mbndt.rules.values import Value, read_value
 
 Pools: TypeAlias = dict[str, list[Value]]
-Limits: TypeAlias = tuple[Threshold, Threshold]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Which numbers occur: from `low` to `high`, with so many decimals; None where not known."""
+
+    low: Threshold | None = None
+    high: Threshold | None = None
+    decimals: int | None = None
+
+    def has(self, x: Threshold) -> bool:
+        """Tell whether a number occurs."""
+        inside = (self.low is None or x >= self.low) and (self.high is None or x <= self.high)
+        unit = None if self.decimals is None else Decimal(1).scaleb(-self.decimals)
+        return inside and (unit is None or not Fraction(repr(x)) % Fraction(unit))
 
 
 def examples(
-    sheet: Sheet, titles: Mapping[str, str], ranges: Mapping[str, Limits]
+    sheet: Sheet, titles: Mapping[str, str], scales: Mapping[str, Scale]
 ) -> Iterator[dict[str, Any]]:
     """Yield a row that takes many steps, and one exactly on a boundary, each walked through.
 
-    Their numbers are within the `ranges` of features where their intervals allow it.
+    Their numbers are such as occur by the `scales` of features; one that would need others is left
+    out.
     """
     for edge in (False, True):
-        pools = _narrowed(sheet, edge, ranges) if sheet.steps else None
+        pools = _narrowed(sheet, edge, scales) if sheet.steps else None
         if pools is None:
             continue
         row = {sheet.inputs[letter].name: pool[0] for letter, pool in pools.items()}
@@ -43,13 +61,13 @@ def _reason(answer: Answer, feature: Feature, raw: Value) -> str:
     return next((part.parts[0] for part in own if part.names(value)), Answer(other=True).parts[0])
 
 
-def _narrowed(sheet: Sheet, edge: bool, ranges: Mapping[str, Limits]) -> Pools | None:
+def _narrowed(sheet: Sheet, edge: bool, scales: Mapping[str, Scale]) -> Pools | None:
     """Return candidate values by letter, narrowed to those that take one way from step 1.
 
     Where there is a choice the way takes known values and more steps; with `edge` it meets an end
     of an interval exactly (None where there is none on it).
     """
-    pools = _pools(sheet, ranges)
+    pools = _pools(sheet, scales)
     cutting = {number for number, step in sheet.steps.items() if step.ends}
     for step in reversed([*sheet.steps.values()]):
         cutting |= {step.number for answer in step.answers if answer.step in cutting}
@@ -69,7 +87,7 @@ def _narrowed(sheet: Sheet, edge: bool, ranges: Mapping[str, Limits]) -> Pools |
     return None if edge else pools
 
 
-def _pools(sheet: Sheet, ranges: Mapping[str, Limits]) -> Pools:
+def _pools(sheet: Sheet, scales: Mapping[str, Scale]) -> Pools:
     """Return candidate values of each input by letter: inside each interval, each end, missing."""
     ends: dict[str, set[Threshold]] = {letter: set() for letter in sheet.inputs}
     for step in sheet.steps.values():
@@ -82,9 +100,10 @@ def _pools(sheet: Sheet, ranges: Mapping[str, Limits]) -> Pools:
         elif feature.type.numeric:
             cuts = sorted(ends[letter])
             ends_of = zip([None, *cuts], [*cuts, None], strict=True)
-            limits = ranges.get(feature.name, (None, None))
-            inside = [_between(*_within(*pair, *limits)) for pair in ends_of]
-            pools[letter] = [*inside, *cuts]
+            scale = scales.get(feature.name, Scale())
+            inside = [_between(*_within(*pair, scale.low, scale.high)) for pair in ends_of]
+            ends_seen = [end for end in (scale.low, scale.high) if end is not None]
+            pools[letter] = [x for x in (*inside, *cuts, *ends_seen) if scale.has(x)]
         pools[letter].append(None)
     return pools
 

@@ -23,9 +23,10 @@ TYPES = {
     "category": FeatureType.CATEGORY,
 }
 BOOLEANS = {"no (false)": False, "yes (true)": True}
-MISSING, OTHER, ANY = "missing", "not listed", "any number"
+MISSING, OTHER, ANY = "not known", "not listed", "any number"
 # What stands before a class at the head of a column of exact figures.
 CHANCES = {"risk": "Risk of ", "score": "Score of ", "probability": "Probability of "}
+STOPPED = -1  # in place of the number of a result
 EXACT, EXACT_VALUE = "Exact figures", "Exact value"
 
 _BOOLEAN_WORDS = {value: words for words, value in BOOLEANS.items()}
@@ -38,14 +39,15 @@ Bounds: TypeAlias = tuple[Threshold | None, Threshold | None]
 
 @dataclass(frozen=True)
 class Answer:
-    """One row of a step: all values that lead to one step or result (a leaf id).
+    """One row of a step: all values that lead to one step, result (a leaf id) or stop.
 
     `bounds` are half-open `[low, high)`, None for an open end; `says` is the answer that stands
-    beside a result.
+    beside a result, or the words of a stop, whose id is that of the first leaf it stands for.
     """
 
     step: int | None = None
     leaf: int | None = None
+    stop: int | None = None
     bounds: tuple[Bounds, ...] = ()
     values: tuple[str | bool, ...] = ()
     missing: bool = False
@@ -64,9 +66,9 @@ class Answer:
     @property
     def then(self) -> str:
         """Return where it leads, as it is printed."""
-        if self.leaf is None:
+        if self.step is not None:
             return f"go to step {self.step}"
-        return f"R{self.leaf}: {self.says}"
+        return self.says if self.leaf is None else f"R{self.leaf}: {self.says}"
 
     def names(self, value: Value) -> bool:
         """Tell whether this row names the value; a row for what isn't listed names nothing."""
@@ -108,7 +110,7 @@ class Result:
     The outputs are those of `Rules.outputs`; a regression has none.
     """
 
-    answer: Label | float
+    answer: Label | float | None
     as_printed: str
     outputs: Mapping[str, tuple[float, ...]]
 
@@ -132,11 +134,10 @@ class Sheet:
             number = answer.step
 
     def leaf(self, row: Mapping[str, object]) -> int:
-        """Return the number of the result that a row of raw values ends in."""
+        """Return the number of the result that a row of raw values ends in, `STOPPED` for none."""
         route = list(self.follow(row))
         (leaf,) = {route[-1][1].leaf} if route else self.results
-        assert leaf is not None
-        return leaf
+        return STOPPED if leaf is None else leaf
 
 
 def quoted(text: str) -> str:
@@ -194,8 +195,6 @@ def _bounds_text(bounds: Bounds) -> str:
         return ANY if high is None else f"below {number_text(high)}"
     if high is None:
         return f"{number_text(low)} or more"
-    if isinstance(high, int):
-        return f"{low} to {high - 1}" if low < high - 1 else f"{low}"
     return f"{number_text(low)} to below {number_text(high)}"
 
 

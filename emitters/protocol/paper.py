@@ -6,6 +6,7 @@ no row of a step or two, is a `ValueError`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,6 +27,7 @@ from mbndt.emitters.protocol.grammar import (
     EXACT_VALUE,
     MISSING,
     OTHER,
+    STOPPED,
     TEXT,
     TYPES,
     Answer,
@@ -40,7 +42,6 @@ from mbndt.emitters.protocol.grammar import (
 _N = r"-?[\d.]+(?:e[+-]?\d+)?"
 _RANGE = re.compile(
     rf"{ANY}|below (?P<below>{_N})|(?P<least>{_N}) or more|(?P<low>{_N}) to below (?P<high>{_N})"
-    rf"|(?P<first>{_N})(?: to (?P<last>{_N}))?"
 )
 _ITEM = f"{TEXT}|{'|'.join(map(re.escape, BOOLEANS))}"
 # A code may have a label before it, which says nothing of the value: `lives (“0”)`.
@@ -50,7 +51,7 @@ _ITEMS = re.compile(
 )
 _LABELLED = re.compile(rf"{_LABEL} \((.+)\)")
 _STEP = re.compile(r"Step (\d+): .*\(([A-Z]+)\)")
-_GOAL = re.compile(r"go to step (?P<step>\d+)|R(?P<leaf>\d+): (?P<answer>.+)")
+_GOAL = re.compile(r"go to step (?P<step>\d+)|R(?P<leaf>\d+): (?P<answer>.+)|(?P<stop>stop, .+)")
 # The rows' parts; a quoted text may hold what parts them.
 _PARTS = re.compile(rf"(?:{TEXT}|(?!, or )[^“])+")
 _EXACT = re.compile(r"[^(]+ % \(([^)]+)\).*")
@@ -63,8 +64,10 @@ def answer_rows(sheet: Sheet, table: Table) -> Predictions:
     from mbndt.interpreter import Predictions
 
     leaf = [sheet.leaf(row) for row in table.records(tuple(sheet.inputs.values()))]
-    found = [sheet.results[i] for i in leaf]
     first = next(iter(sheet.results.values()))
+    nothing = {name: (math.nan,) * len(told) for name, told in first.outputs.items()}
+    ends = {**sheet.results, STOPPED: Result(None, "", nothing)}
+    found = [ends[i] for i in leaf]
     outputs = {
         name: np.array([one.outputs[name] for one in found], np.float64).reshape(-1, len(told))
         for name, told in first.outputs.items()
@@ -118,7 +121,8 @@ def _feature(row: Mapping[str, str]) -> Feature:
 def _answer(row: Mapping[str, str], read: Callable[[str], Threshold]) -> Answer:
     text, goal = row["If it is"], match_of(_GOAL, row["Then"])
     step, leaf = (int(goal[key]) if goal[key] else None for key in ("step", "leaf"))
-    answer = Answer(step, leaf, says=goal["answer"] or "")
+    stop = STOPPED if goal["stop"] else None
+    answer = Answer(step, leaf, stop, says=goal["answer"] or goal["stop"] or "")
     for part in (found[0].removeprefix(" or ").strip() for found in _PARTS.finditer(text)):
         answer = _with_part(answer, part, read)
     return answer
@@ -138,11 +142,6 @@ def _with_part(answer: Answer, text: str, read: Callable[[str], Threshold]) -> A
 def _bounds(text: str, read: Callable[[str], Threshold]) -> Bounds:
     """Return the half-open interval that a text says."""
     found = {key: read(part) for key, part in match_of(_RANGE, text).groupdict().items() if part}
-    if "first" in found:
-        # Only whole numbers have a last one.
-        if read is not int:
-            raise ValueError(f"can't read {text!r}")
-        return found["first"], found.get("last", found["first"]) + 1
     return found.get("least", found.get("low")), found.get("below", found.get("high"))
 
 

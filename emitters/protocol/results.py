@@ -26,14 +26,18 @@ CLASSES_A_TABLE = 3
 
 
 def results(
-    rules: Rules, leaves: list[Leaf], ways: Mapping[int, list[int]], titles: Mapping[str, str]
+    rules: Rules,
+    leaves: list[Leaf],
+    ways: Mapping[int, list[int]],
+    titles: Mapping[str, str],
+    unseen: Unseen,
 ) -> dict[str, Any]:
     """Return the table to look results up in: for each its risk, what bears it out, its reason.
 
-    `ways` are the steps that lead to a result, by leaf id; `titles` go by feature name.
+    `ways` are the steps that lead to a result, by leaf id; `titles` go by feature name; `unseen` is
+    the evidence of the rules before any stops.
     """
     because = _reasons(rules, titles)
-    unseen = Unseen.of(rules)
     rows = [
         [
             f"R{leaf.leaf}",
@@ -131,13 +135,14 @@ def _reasons(rules: Rules, titles: Mapping[str, str]) -> dict[int, str]:
 
 def _because(rules: Rules, space: Space, reason: Reason, titles: Mapping[str, str]) -> str:
     said = [
-        f"{titles[name]}: {_condition(rules, rules.feature[name], space, mask)}"
+        f"{titles[name]}: {condition(rules, rules.feature[name], space, mask)}"
         for name, mask in reason.enough.items()
     ]
     return "; ".join(said) or "every input has this answer"
 
 
-def _condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
+def condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
+    """Return in words what a mask of a feature's cells takes in."""
     cells = space.cells[feature.name]
     inside = [bool(mask >> i & 1) for i in range(len(cells))]
     *known, missing = inside

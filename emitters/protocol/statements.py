@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mbndt.emitters.protocol.text import said
+from mbndt.emitters.protocol.units import OtherUnit, other_units
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.files import read_plain
-from mbndt.rules import Feature, FeatureType, Rules
+from mbndt.rules import INT64_MAX, Feature, FeatureType, Rules, SetSplit
+from mbndt.rules.stopping import LEAST_ROWS
 from mbndt.rules.values import label_text
 
 MAX_DECIMALS = 15
@@ -25,11 +28,20 @@ RESERVED = frozenset("“”(),:;")
 
 
 @dataclass(frozen=True)
+class Missing:
+    """What to do where a feature can't be measured; with `stop` the sheet then has no answer."""
+
+    text: str = ""
+    stop: bool = False
+
+
+@dataclass(frozen=True)
 class InputStatement:
     """What people state about a feature.
 
     That is how it is called and measured, `range` [least, greatest] of plausible values, the
-    `decimals` to record, what to do if it can't be measured, and what coded `values` stand for.
+    `decimals` to record, what to do if it can't be measured, what coded `values` stand for, and
+    units that it may come in too.
     """
 
     label: str = ""
@@ -38,8 +50,9 @@ class InputStatement:
     measured: str = ""
     range: Limits | None = None
     decimals: int | None = None
-    missing: str = ""
+    missing: Missing = Missing()
     values: Mapping[str, str] = field(default_factory=dict)
+    other_units: tuple[OtherUnit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class OutcomeStatement:
 @dataclass(frozen=True)
 class Statements:
     """What people state about a sheet. `validation` is a remark: no text makes a sheet valid.
+    A missing or unlisted value that fewer than `least_rows` training rows had there gets no answer.
     Outcomes go by the class as text.
     """
 
@@ -78,6 +92,7 @@ class Statements:
     limits: str = ""
     validation: str = ""
     references: tuple[str, ...] = ()
+    least_rows: int = LEAST_ROWS
     features: Mapping[str, InputStatement] = field(default_factory=dict)
     outcomes: Mapping[str, OutcomeStatement] = field(default_factory=dict)
 
@@ -91,6 +106,8 @@ class Statements:
         """Take plain values about rules; raises `OptionError` that starts with `source`."""
         values = _checked(cls, found, source)
         inputs = _tables(found, "features", list(rules.feature), source)
+        if "least_rows" in values:
+            values["least_rows"] = _least_rows(values["least_rows"], f"{source}: least_rows")
         labels = [label_text(label) for label in rules.target.classes]
         outcomes = _tables(found, "outcomes", labels, source)
         stated = cls(
@@ -112,6 +129,13 @@ class Statements:
         stated = {name: entry.decimals for name, entry in self.features.items()}
         return {name: decimals for name, decimals in stated.items() if decimals is not None}
 
+    def stop_words(self) -> dict[str, str]:
+        """Return by feature what people say of a value without which the sheet stops."""
+        stated = {name: entry.missing for name, entry in self.features.items()}
+        return {
+            name: said(entry.text) for name, entry in stated.items() if entry.stop and entry.text
+        }
+
     def feature(self, feature: Feature) -> InputStatement:
         """Return what is known of a feature; a statement goes before what the rules say."""
         stated = self.features.get(feature.name, InputStatement())
@@ -124,6 +148,7 @@ class Statements:
             stated.decimals,
             stated.missing,
             stated.values,
+            stated.other_units,
         )
 
     def label(self, outcome: str) -> str:
@@ -145,6 +170,8 @@ def _checked(kind: type[Any], found: object, source: str) -> dict[str, Any]:
             raise OptionError(f"{source}: unknown key {shown(key)}{nearest(str(key), known)}")
         if known[key].type == "str":
             values[key] = _text(value, f"{source}: {key}")
+        elif key == "least_rows":
+            values[key] = value
         elif known[key].type == "tuple[str, ...]":
             if not isinstance(value, list):
                 raise OptionError(f"{source}: {key}: expected a list of texts, got {shown(value)}")
@@ -180,10 +207,29 @@ def _input(entry: object, feature: Feature, source: str) -> InputStatement:
         values["decimals"] = _decimals(entry["decimals"], f"{source}: decimals")
     if "values" in entry:
         values["values"] = _values(entry["values"], feature, f"{source}: values")
-    for key in {"range", "decimals"} & values.keys():
+    if "missing" in entry:
+        values["missing"] = _missing(entry["missing"], f"{source}: missing")
+    if "other_units" in entry:
+        own = values.get("unit") or " ".join(feature.unit.split())
+        values["other_units"] = other_units(entry["other_units"], own, f"{source}: other_units")
+    for key in {"range", "decimals", "other_units"} & values.keys():
         if not feature.type.numeric:
             raise OptionError(f"{source}: {key}: only for numbers, got a {feature.type}")
     return InputStatement(**values)
+
+
+def _least_rows(value: object, source: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= INT64_MAX:
+        return value
+    raise OptionError(f"{source}: expected a whole number, 0 for no stops, got {shown(value)}")
+
+
+def _missing(value: object, source: str) -> Missing:
+    if not isinstance(value, dict):
+        return Missing(_text(value, source))
+    if set(value) != {"stop"}:
+        raise OptionError(f'{source}: expected a text or {{stop = "…"}}, got {shown(value)}')
+    return Missing(_text(value["stop"], f"{source}: stop"), stop=True)
 
 
 def _range(value: object, source: str) -> Limits:
@@ -261,7 +307,7 @@ def template(rules: Rules) -> str:
         *(f"{key} = {value}" for key, value in TOP.items()),
     ]
     for feature in rules.used:
-        lines += ["", f"[features.{_toml(feature.name)}]", *_feature_lines(feature)]
+        lines += ["", f"[features.{_toml(feature.name)}]", *_feature_lines(rules, feature)]
     for label in rules.target.classes:
         lines += ["", f"[outcomes.{_toml(label_text(label))}]"]
         lines += ['label = ""  # what the class is called', 'action = ""  # what to do']
@@ -289,16 +335,18 @@ TOP = {
     "limits": '""  # what it does not see, and what goes before it',
     "validation": '""  # a remark; only `mbndt validate` lifts the stamp DRAFT',
     "references": "[]  # what was published about it",
+    "least_rows": f"{LEAST_ROWS}  # a value not known, or not listed, that fewer cases had stops",
 }
 
 
-def _feature_lines(feature: Feature) -> list[str]:
+def _feature_lines(rules: Rules, feature: Feature) -> list[str]:
     lines = [
         f"label = {_toml(feature.label)}",
         f"unit = {_toml(feature.unit)}",
         f"description = {_toml(feature.description)}",
         'measured = ""  # how and when',
-        'missing = ""  # what to do if it cannot be measured',
+        'missing = ""  # what to do if it cannot be measured; {stop = "…"}: no answer then',
+        *_row_lines(rules, feature),
     ]
     codes = feature.categories or ("true", "false") * (feature.type == FeatureType.BOOLEAN)
     listed = ", ".join(f'{_toml(code)} = ""' for code in codes)
@@ -306,9 +354,25 @@ def _feature_lines(feature: Feature) -> list[str]:
         lines.append(f"# values = {{{listed}}}  # what coded values stand for")
     if feature.type.numeric:
         lines.append("# range = [0, 100]  # least and greatest plausible value")
+        lines.append(
+            '# other_units = [{unit = "", factor = 0.1}]  # times factor: in the unit above'
+        )
         if feature.type != FeatureType.INTEGER:
             lines.append("# decimals = 1  # as recorded; `mbndt round` rounds the thresholds to it")
     return lines
+
+
+def _row_lines(rules: Rules, feature: Feature) -> list[str]:
+    """Return how many training rows lacked a feature, or had what is not listed, at its splits."""
+    splits = [split for split in rules.splits if split.feature == feature.name]
+    lines = [f"# not known in {_rows(split.missing_rows for split in splits)}"]
+    listed = [s.unseen_rows for s in splits if isinstance(s, SetSplit) and s.unseen is not None]
+    return [*lines, f"# not listed in {_rows(listed)}"] if listed else lines
+
+
+def _rows(counts: Iterable[int | None]) -> str:
+    said = ", ".join("?" if rows is None else str(rows) for rows in counts)
+    return f"{said} training rows, where it is asked for"
 
 
 def _toml(text: str) -> str:

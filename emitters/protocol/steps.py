@@ -7,28 +7,34 @@ from dataclasses import replace
 
 from mbndt.emitters.protocol.grammar import Answer, Sheet, Step
 from mbndt.emitters.protocol.results import answer_text
+from mbndt.emitters.protocol.stops import stop_of, stop_text
 from mbndt.rules import Leaf, Node, NumericSplit, Rules, Split, cuts
 
 
-def steps_of(rules: Rules) -> Sheet:
+def steps_of(rules: Rules, words: Mapping[str, str] | None = None) -> Sheet:
     """Number the splits depth-first, in the order of the printed rows.
 
-    So the first row that leads on leads to the step below, and none leads back.
+    So the first row that leads on leads to the step below, and none leads back. `words` say by
+    feature what to do where the sheet stops for want of it.
     """
     order: list[Split] = []
     work: list[Node] = [rules.root]
     while work:
         node = work.pop()
-        if not isinstance(node, Leaf):
+        if not isinstance(node, Leaf) and stop_of(node) is None:
             order.append(node)
             ways = dict.fromkeys(to for to, _ in _rows(rules, node))
             work.extend(node.children[to] for to in reversed(ways))
     numbers = {id(split): i for i, split in enumerate(order, start=1)}
-    letters = {feature.name: letter(i) for i, feature in enumerate(rules.used)}
+    asked = {split.feature for split in order}
+    inputs = [feature for feature in rules.used if feature.name in asked]
+    letters = {feature.name: letter(i) for i, feature in enumerate(inputs)}
     steps = {}
     for number, split in enumerate(order, start=1):
+        own = (words or {}).get(split.feature, "")
         answers = (
-            _leading(rules, split.children[to], row, numbers) for to, row in _rows(rules, split)
+            _leading(rules, split.children[to], row, numbers, own)
+            for to, row in _rows(rules, split)
         )
         steps[number] = Step(number, letters[split.feature], tuple(answers))
     return Sheet({letter: rules.feature[name] for name, letter in letters.items()}, steps, {})
@@ -55,7 +61,11 @@ def _rows(rules: Rules, split: Split) -> list[tuple[int, Answer]]:
     return [*found.items()]
 
 
-def _leading(rules: Rules, child: Node, row: Answer, numbers: Mapping[int, int]) -> Answer:
+def _leading(
+    rules: Rules, child: Node, row: Answer, numbers: Mapping[int, int], own: str
+) -> Answer:
+    if (stop := stop_of(child)) is not None:
+        return replace(row, stop=stop, says=stop_text(row, own))
     if isinstance(child, Leaf):
         return replace(row, leaf=child.leaf, says=answer_text(rules, child))
     return replace(row, step=numbers[id(child)])

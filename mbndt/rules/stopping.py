@@ -20,7 +20,8 @@ def stopping(rules: Rules, least: int = LEAST_ROWS, features: Collection[str] = 
     """Return rules that stop at values which too few training rows had there.
 
     A missing or unlisted value stops at a split where fewer than `least` training rows, or an
-    unknown number, went its way; a missing value of one of `features` stops wherever it is tested.
+    unknown number, went its way (none where `least` is 0); a missing value of one of `features`
+    stops wherever it is tested.
     What other values lead to is as before, ids included.
     """
     numbers = itertools.count(len(rules.leaves))
@@ -36,14 +37,16 @@ def stopping(rules: Rules, least: int = LEAST_ROWS, features: Collection[str] = 
 
 
 def _stopped(split: Split, least: int, features: Collection[str], numbers: Iterator[int]) -> Split:
-    rows = split.missing_rows
-    if split.feature in features or rows is None or rows < least:
+    if split.feature in features or _thin(split.missing_rows, least):
         split = _to_stop(split, "missing", numbers)
-    if isinstance(split, SetSplit) and split.unseen is not None:
-        rows = split.unseen_rows
-        if rows is None or rows < least:
-            split = _to_stop(split, "unseen", numbers)
+    unlisted = isinstance(split, SetSplit) and split.unseen is not None
+    if unlisted and _thin(getattr(split, "unseen_rows", None), least):
+        split = _to_stop(split, "unseen", numbers)
     return split
+
+
+def _thin(rows: int | None, least: int) -> bool:
+    return least > 0 if rows is None else rows < least
 
 
 def _to_stop(split: Split, way: str, numbers: Iterator[int]) -> Split:
@@ -65,7 +68,7 @@ def _to_stop(split: Split, way: str, numbers: Iterator[int]) -> Split:
 
 def _stop_all(node: Node) -> Node:
     if isinstance(node, Leaf):
-        return Leaf(node.leaf, None)
+        return replace(node, value=None, risk=None)
     return replace(node, children=tuple(_stop_all(child) for child in node.children))
 
 

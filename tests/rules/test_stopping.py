@@ -16,7 +16,7 @@ from tests.support.strategies import counted, rule_trees
 
 
 def thin(rows: int | None, least: int) -> bool:
-    return rows is None or rows < least
+    return least > 0 if rows is None else rows < least
 
 
 def thin_way(rules: Rules, row: dict[str, object], least: int, features: list[str]) -> bool:

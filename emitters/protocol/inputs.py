@@ -1,0 +1,175 @@
+"""The inputs of a decision sheet: what to ask for, and which values the rules are made for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from mbndt.emitters.protocol.evidence import seen, seen_range
+from mbndt.emitters.protocol.examples import Scale
+from mbndt.emitters.protocol.grammar import Step, number_text, quoted
+from mbndt.emitters.protocol.statements import InputStatement, Statements
+from mbndt.emitters.protocol.text import NOT_APPLICABLE, NOT_STATED, plain, said
+from mbndt.emitters.protocol.units import conversions
+from mbndt.errors import shown
+from mbndt.rules import Feature, FeatureType, Rules, Threshold
+from mbndt.rules.values import to_float32
+
+Limits = tuple[Threshold, Threshold]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is known of the features of some rules: statements and titles, by name."""
+
+    rules: Rules
+    known: Mapping[str, InputStatement]
+    titles: Mapping[str, str]
+
+    def limits(self, feature: Feature) -> Limits | None:
+        """Return what a number is plausible within, else what training rows had."""
+        if not feature.type.numeric:
+            return None
+        ends = self.known[feature.name].range or seen_range(self.rules, feature)
+        if ends is None:
+            return None
+        if feature.type == FeatureType.INTEGER:
+            return math.ceil(ends[0]), math.floor(ends[1])
+        return float(ends[0]), float(ends[1])
+
+    def scale(self, feature: Feature) -> Scale:
+        """Return which numbers occur, as far as it is known."""
+        low, high = self.limits(feature) or (None, None)
+        return Scale(low, high, self._decimals(feature) if feature.type.numeric else None)
+
+    def _decimals(self, feature: Feature) -> int | None:
+        """Return the decimals that a number is recorded with: stated, else those of training."""
+        stated = self.known[feature.name].decimals
+        if feature.type == FeatureType.INTEGER:
+            return min(stated or 0, 0)
+        return _decimals_seen(self.rules, feature) if stated is None else stated
+
+    def row(self, letter: str, feature: Feature) -> list[str]:
+        """Return the cells of the table of inputs."""
+        entry = self.known[feature.name]
+        number = feature.type.numeric
+        what = "; ".join(plain(text) for text in (entry.description, entry.measured) if text)
+        unit = plain(entry.unit) if number or entry.unit else NOT_APPLICABLE
+        return [
+            letter,
+            self.titles[feature.name],
+            "; ".join(filter(None, (unit, conversions(entry.other_units)))),
+            what or NOT_STATED,
+            _plausible(feature, entry),
+            seen(self.rules, feature),
+            _if_missing(entry),
+        ]
+
+    def step(self, step: Step, feature: Feature) -> dict[str, Any]:
+        """Return what a step's template shows."""
+        single = feature.type == FeatureType.FLOAT32
+        entry = self.known[feature.name]
+        missing = "" if entry.missing.stop else entry.missing.text
+        return {
+            "number": step.number,
+            "letter": step.letter,
+            "title": self.titles[feature.name],
+            "unit": entry.unit and plain(entry.unit),
+            "missing": missing and f"If it cannot be measured: {said(missing)}",
+            "guard": self._guard(feature),
+            "type": feature.type.value,
+            "rows": [
+                {
+                    "parts": row.parts,
+                    "then": row.then,
+                    "step": row.step,
+                    "leaf": row.leaf,
+                    "stop": row.stop,
+                }
+                for row in step.answers
+            ],
+            # A value written exactly as such an end falls below it.
+            "falling": [
+                (number_text(end), number_text(to_float32(end)))
+                for end in sorted(step.ends)
+                if single and to_float32(end) < end
+            ],
+        }
+
+    def _guard(self, feature: Feature) -> str:
+        """Return the line on values that the rules are not made for; nothing where none is known.
+
+        It is for people: the rows of the step say what the rules do with them.
+        """
+        limits = self.limits(feature)
+        if limits is None:
+            return ""
+        low, high = map(number_text, limits)
+        units = conversions(self.known[feature.name].other_units)
+        found = f"Outside {low} to {high}: check value and unit; if right, do not use this sheet."
+        return f"{found} {units[0].upper()}{units[1:]}." if units else found
+
+
+def _decimals_seen(rules: Rules, feature: Feature) -> int | None:
+    """Return the decimals of the values that the provenance keeps: ends, and beside thresholds."""
+    ends = seen_range(rules, feature)
+    if ends is None:
+        return None
+    facts = rules.provenance["features"][feature.name]
+    gaps = facts.get("gaps")
+    beside = [end for gap in gaps if isinstance(gap, (list, tuple)) for end in gap] if gaps else []
+    numbers = [x for x in (*ends, *beside) if isinstance(x, (int, float)) and math.isfinite(x)]
+    return max(_decimals(x) for x in numbers)
+
+
+def _decimals(x: float) -> int:
+    exponent = Decimal(repr(x)).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(-exponent, 0)
+
+
+def _if_missing(entry: InputStatement) -> str:
+    text = entry.missing.text
+    if entry.missing.stop:
+        return f"stop: {said(text)}" if text else "stop"
+    return said(text) if text else "row “not known”"
+
+
+def _plausible(feature: Feature, entry: InputStatement) -> str:
+    if feature.type == FeatureType.BOOLEAN:
+        return "yes or no"
+    if feature.type == FeatureType.CATEGORY:
+        return " or ".join(map(quoted, feature.categories))
+    found = [] if entry.range is None else [" to ".join(map(number_text, entry.range))]
+    if entry.decimals is not None:
+        places = "decimal" if entry.decimals == 1 else "decimals"
+        whole = f"the nearest {10 ** -min(entry.decimals, 0)}"
+        found.append("to " + (f"{entry.decimals} {places}" if entry.decimals > 0 else whole))
+    return ", ".join(found) or NOT_STATED
+
+
+def too_fine(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose thresholds have more decimals than are recorded."""
+    for name, decimals in stated.decimals().items():
+        unit = Decimal(1).scaleb(-decimals)
+        for threshold in rules.thresholds(rules.feature[name]):
+            if Decimal(repr(threshold)) % unit:
+                yield (
+                    f"{shown(name)}: the threshold {threshold!r} is finer than what is recorded;"
+                    " mbndt round rounds it in the rules"
+                )
+                break
+
+
+def unit_words(rules: Rules, stated: Statements) -> Iterator[str]:
+    """Yield a note on each feature whose unit is stated in other words than the rules'."""
+    for name, entry in stated.features.items():
+        own = " ".join(rules.feature[name].unit.split())
+        if entry.unit and own and entry.unit != own:
+            yield (
+                f"{shown(name)}: the sheet says {shown(entry.unit)}, the rules {shown(own)};"
+                " nothing is converted"
+            )
