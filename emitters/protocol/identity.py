@@ -90,7 +90,8 @@ def _told(value: object) -> object:
     if not isinstance(value, dict):
         return value
     told = {key: _told(part) for key, part in value.items()}
-    return {key: part for key, part in told.items() if part not in ("", None, (), [], {})}
+    nothing: tuple[object, ...] = ("", None, (), [], {})
+    return {k: part for k, part in told.items() if part is not False and part not in nothing}
 
 
 @dataclass(frozen=True)

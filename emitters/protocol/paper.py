@@ -91,7 +91,7 @@ def read_sheet(text: str, *, html: bool = False) -> Sheet:
             steps[number] = Step(number, letter, tuple(_answer(row, read) for row in rows))
         elif heading in ("Results", EXACT):
             for row in rows:
-                _add_result(results, row)
+                _add_result(results, row, exact=heading == EXACT)
     _check_goals(steps, results)
     return Sheet(inputs, steps, results)
 
@@ -145,8 +145,8 @@ def _bounds(text: str, read: Callable[[str], Threshold]) -> Bounds:
     return found.get("least", found.get("low")), found.get("below", found.get("high"))
 
 
-def _add_result(results: dict[int, Result], row: Mapping[str, str]) -> None:
-    """Add a row of results; classes that don't fit one table go on in the next."""
+def _add_result(results: dict[int, Result], row: Mapping[str, str], *, exact: bool) -> None:
+    """Add a row of results, or of `exact` figures: classes past one table go on in the next."""
     leaf = int(match_of(r"R(\d+)", row["Result"])[1])
     if "Value" in row:
         results[leaf] = Result(float(row["Value"]), row["Value"], {})
@@ -156,7 +156,7 @@ def _add_result(results: dict[int, Result], row: Mapping[str, str]) -> None:
         return
     printed = row["Answer"]
     outputs = dict(results[leaf].outputs) if leaf in results else {}
-    for head, cell in row.items():
+    for head, cell in row.items() if exact else ():
         for name, start in CHANCES.items():
             if head.startswith(start):
                 told = float(match_of(_EXACT, cell)[1])

@@ -16,7 +16,7 @@ from mbndt.learning.risk import ROW_WORTH, at_prevalence, intervals
 from mbndt.learning.settings import preset
 from mbndt.rules import Target, TargetType
 from mbndt.tables.table import Table
-from tests.support.drawn_tables import mixed_table
+from drawn_tables import mixed_table
 
 FAST = preset("fast", restarts=0)
 SICK = Target("y", TargetType.STRING, ("ill", "well"))

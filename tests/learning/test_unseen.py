@@ -16,7 +16,7 @@ from mbndt.learning.unseen import REFITS, REFITS_OF_MANY, cross_fitted, refits_o
 from mbndt.measures.confidence import wilson
 from mbndt.rules import Interval, Leaf, NumericSplit, Rules
 from mbndt.tables.table import Table
-from tests.support.drawn_tables import mixed_table
+from drawn_tables import mixed_table
 
 FAST = preset("fast", restarts=0)
 SICK = "ill"

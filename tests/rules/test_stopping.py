@@ -12,7 +12,7 @@ from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.rules import Leaf, NumericSplit, Rules, SetSplit
 from mbndt.rules.stopping import only_stops, stopping
 from mbndt.rules.values import branch_of, read_value
-from tests.support.strategies import counted, rule_trees
+from strategies import counted, rule_trees
 
 
 def thin(rows: int | None, least: int) -> bool:

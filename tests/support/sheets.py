@@ -1,5 +1,7 @@
 """Decision sheets as tests take them: made, read, and cut into the rows of a step."""
 
+from collections.abc import Mapping
+
 from mbndt.emitters import emit
 from mbndt.emitters.protocol.grammar import Sheet
 from mbndt.emitters.protocol.paper import read_sheet
@@ -21,8 +23,12 @@ LABELS = Target("y", TargetType.STRING, ("no", "yes"))
 NO, YES = (1.0, 0.0), (0.0, 1.0)
 
 
-def sheet_text(rules: Rules, kind: str = "md", **options: object) -> str:
-    return emit(rules, "protocol", format=kind, **options).text
+def sheet_text(
+    rules: Rules, kind: str = "md", *, sheet: Mapping[str, object] | None = None, **options: object
+) -> str:
+    """Return a sheet that stops nowhere unless it is stated to, so that all steps stand on it."""
+    stated = {"least_rows": 0, **(sheet or {})}
+    return emit(rules, "protocol", format=kind, sheet=stated, **options).text
 
 
 def read(rules: Rules, kind: str = "md") -> Sheet:

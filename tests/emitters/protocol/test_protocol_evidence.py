@@ -269,7 +269,7 @@ def test_statements_stand_on_the_sheet_beside_what_training_knows():
         "from the record",
         "18 to 110",
         "18 to 97, 0 % not known",
-        "row “missing”",
+        "row “not known”",
     ]
     assert lactate[4:] == [
         "0.1 to 30, to 1 decimal",

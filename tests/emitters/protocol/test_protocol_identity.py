@@ -122,7 +122,7 @@ def test_a_date_that_is_none_is_refused():
 
 def of(sheet, rules=None):
     rules = rules or mixed_rules()
-    return Identity.of(rules, Statements.of(sheet, rules))
+    return Identity.of(rules, Statements.of({"least_rows": 0, **sheet}, rules))
 
 
 def test_swapped_actions_another_word_or_other_rules_make_another_fingerprint():
@@ -208,8 +208,8 @@ def test_a_sheet_is_that_of_its_rules_and_statements_and_of_no_others(files, kin
 @pytest.mark.parametrize(
     ("kind", "before", "after", "said"),
     [
-        ("md", "| 9 to 20 |", "| 9 to 19 |", "steps: "),
-        ("html", ">9 to 20<", ">8 to 20<", "steps: "),
+        ("md", "| 9 to below 21 |", "| 9 to below 20 |", "steps: "),
+        ("html", ">9 to below 21<", ">8 to below 21<", "steps: "),
         ("md", "| “home” | b |", "| “home” | c |", "actions: changed by hand"),
         ("html", ">b<", ">c<", "actions: changed by hand"),
         ("md", "### Step 3", "### Stop 3", "steps: "),

@@ -80,7 +80,7 @@ def test_booleans_too():
 def test_labels_stand_wherever_their_codes_do():
     text = sheet_text(with_evidence(coded()), sheet=LABELLED)
     assert "| round (“1”) or missing or oval (“2”) | go to step 2 |" in text
-    assert "| below 9 (“3”), or not listed, or missing | R2: dies (“1”) |" in text
+    assert "| below 9 (“3”), or not listed, or not known | R2: dies (“1”) |" in text
     assert [row[0] for row in rows_below(text, "Answers")] == ["lives (“0”)", "dies (“1”)"]
     rows = rows_below(text, "Results")
     assert rows[0][1] == "lives (“0”)"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 from conftest import EXAMPLE
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mixed_rules import STATED, mixed_rules
 from sheets import LABELS, NO, YES
@@ -21,11 +22,14 @@ from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters import emit
 from mbndt.interpreter import leaf_ids
 from mbndt.rules import Feature, FeatureType, Interval, Leaf, NumericSplit, Rules
+from mbndt.rules.stopping import stopping
+from mbndt.tables.table import Table
 
 # A sheet takes so long to make that to shrink a failure would take minutes.
 slowly = settings(
     max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
+STOP = -1
 N = r"(-?\d[\d.]*(?:e[+-]\d+)?)"
 
 
@@ -93,6 +97,8 @@ class Paper:
             assert len(ends) == 1, (number, row[column], rows)
             if result := re.match(r"R(\d+): ", end := ends.pop()):
                 return int(result[1])
+            if "stop, " in end:
+                return STOP
             number = int(end.removeprefix("go to step "))
         raise AssertionError(f"step {number} twice")
 
@@ -124,7 +130,7 @@ def fits(said: str, kind: str, raw: object, listed: set[str]) -> bool:
     texts = [unescaped(text) for text in re.findall("“([^“”]*)”", said)]
     parts = re.sub("“[^“”]*”", "T", said).split(", or ")
     if raw is None or raw == "" or raw != raw:
-        return "missing" in parts
+        return "not known" in parts
     if kind == "category" and parts[0].startswith("any"):
         return raw not in texts
     if kind == "category":
@@ -133,7 +139,7 @@ def fits(said: str, kind: str, raw: object, listed: set[str]) -> bool:
         return any(("yes (true)" if raw else "no (false)") in part.split(" or ") for part in parts)
     read = int if kind == "whole number" else float
     value = single(raw) if kind == "number, rounded to float32" else read(raw)
-    return any(inside(part, value, read) for part in parts if part != "missing")
+    return any(inside(part, value, read) for part in parts if part != "not known")
 
 
 def inside(part: str, x, read) -> bool:
@@ -145,38 +151,54 @@ def inside(part: str, x, read) -> bool:
         return x >= read(end[1])
     if ends := re.fullmatch(f"{N} to below {N}", part):
         return read(ends[1]) <= x < read(ends[2])
-    assert read is int, part
-    ends = re.fullmatch(f"{N}(?: to {N})?", part)
-    return int(ends[1]) <= x <= int(ends[2] or ends[1])
+    raise AssertionError(part)
 
 
-def paper_of(rules: Rules, **options: object) -> Paper:
-    return Paper(emit(rules, "protocol", format="md", **options).text)
+def paper_of(rules: Rules, least: int = 0, **stated: object) -> Paper:
+    sheet = {**stated, "least_rows": least}
+    return Paper(emit(rules, "protocol", format="md", sheet=sheet).text)
 
 
-def assert_routes(rules: Rules, rows: int, **options: object) -> None:
-    paper = paper_of(rules, **options)
+def ends_of(rules: Rules, table: Table) -> list[int]:
+    """Return where the interpreter sends rows, all stops alike, as they have no numbers on paper."""
+    ids = leaf_ids(rules, table).tolist()
+    return [STOP if rules.leaves[i].stops else i for i in ids]
+
+
+def assert_routes(rules: Rules, rows: int, least: int, **stated: object) -> None:
+    paper = paper_of(rules, least, **stated)
     table = boundary_rows(rules, rows)
     assert table.n_rows >= rows
     got = [paper.leaf(row) for row in table.records(rules.used)]
-    assert got == leaf_ids(rules, table).tolist()
+    assert got == ends_of(stopping(rules, least), table)
 
 
-@pytest.mark.parametrize("options", [{}, {"sheet": STATED}], ids=["bare", "stated"])
-def test_a_thousand_rows_end_on_the_mixed_sheet_where_the_interpreter_ends(options):
+with_and_without_stops = pytest.mark.parametrize("least", [0, 5])
+
+
+@with_and_without_stops
+@pytest.mark.parametrize("stated", [{}, STATED], ids=["bare", "stated"])
+def test_a_thousand_rows_end_on_the_mixed_sheet_where_the_interpreter_ends(stated, least):
     rules = mixed_rules()
     assert len(rules.leaves) == 16
-    assert_routes(rules, 1000, **options)
+    assert_routes(rules, 1000, least, **stated)
 
 
-def test_a_thousand_rows_end_on_the_example_sheet_where_the_interpreter_ends():
-    assert_routes(Rules.from_json(EXAMPLE.read_bytes()), 1000)
+@with_and_without_stops
+def test_a_thousand_rows_end_on_the_example_sheet_where_the_interpreter_ends(least):
+    assert_routes(Rules.from_json(EXAMPLE.read_bytes()), 1000, least)
 
 
 @slowly
-@given(rule_trees(hostile=True))
-def test_rows_end_on_any_sheet_where_the_interpreter_ends(rules):
-    assert_routes(rules, 100)
+@given(rules=rule_trees(hostile=True), least=st.integers(0, 9))
+def test_rows_end_on_any_sheet_where_the_interpreter_ends(rules, least):
+    assert_routes(rules, 100, least)
+
+
+def test_a_patient_of_whom_nothing_was_measured_gets_no_answer():
+    for rules in (mixed_rules(), Rules.from_json(EXAMPLE.read_bytes())):
+        unmeasured = dict.fromkeys(rules.feature)
+        assert paper_of(rules, 5).leaf(unmeasured) == STOP
 
 
 @slowly
@@ -186,7 +208,9 @@ def test_the_printed_reason_holds_for_the_results_rows_and_forces_its_answer(rul
     table = boundary_rows(rules, 100)
     labels = {leaf.leaf: rules.label(leaf) for leaf in rules.leaves}
     rows = table.records(rules.used)
-    for row, leaf in zip(rows, leaf_ids(rules, table).tolist(), strict=True):
+    for row, leaf in zip(rows, ends_of(rules, table), strict=True):
+        if leaf == STOP:
+            continue
         assert paper.holds(leaf, row)
         for other in paper.results:
             assert not paper.holds(other, row) or labels[other] == labels[leaf]
@@ -198,8 +222,8 @@ def test_a_reason_names_whole_numbers_and_zero_as_the_step_does():
     root = NumericSplit("x", (Interval(-0.0, 0), Interval(None, 1)), 0, (inner, Leaf(2, NO)))
     paper = paper_of(Rules("r", LABELS, (x, n), root))
     assert [row["Because"] for row in paper.results.values()] == [
-        "n: below 9, or missing",
-        "x: below 0, or missing; n: 9 or more",
+        "n: below 9, or not known",
+        "x: below 0, or not known; n: 9 or more",
         "x: 0 or more",
     ]
 
@@ -208,21 +232,21 @@ def test_what_only_missing_values_lead_to_has_them_as_its_reason():
     parts = (Interval(1.0, 0), Interval(None, 0))
     split = NumericSplit("x", parts, 1, (Leaf(0, NO), Leaf(1, YES)))
     paper = paper_of(Rules("r", LABELS, (Feature("x", FeatureType.FLOAT64),), split))
-    assert [row["Because"] for row in paper.results.values()] == ["x: any number", "x: missing"]
+    assert [row["Because"] for row in paper.results.values()] == ["x: any number", "x: not known"]
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("| 9 to 20 |", "| 9 to 19 |"),
-        ("| below 2.15, or missing |", "| below 2.15 |"),
+        ("| 9 to below 21 |", "| 9 to below 20 |"),
+        ("| below 2.15, or not known |", "| below 2.15 |"),
         ("go to step 3", "go to step 4"),
         ("| 2.15 or more |", "| above 2.15 |"),
     ],
 )
 def test_this_reader_sees_a_sheet_that_was_changed(before, after):
     rules = Rules.from_json(EXAMPLE.read_bytes())
-    text = emit(rules, "protocol", format="md").text
+    text = emit(rules, "protocol", format="md", sheet={"least_rows": 0}).text
     assert before in text
     paper = Paper(text.replace(before, after))
     table = boundary_rows(rules, 300)
