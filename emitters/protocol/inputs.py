@@ -72,14 +72,15 @@ class Inputs:
         """Return what a step's template shows."""
         single = feature.type == FeatureType.FLOAT32
         entry = self.known[feature.name]
-        missing = "" if entry.missing.stop else entry.missing.text
+        stops = any(row.missing and row.stop is not None for row in step.answers)
+        missing = "" if stops else entry.missing.text
         return {
             "number": step.number,
             "letter": step.letter,
-            "title": self.titles[feature.name],
-            "unit": entry.unit and plain(entry.unit),
+            "question": self._question(feature),
+            "bounded": self.limits(feature) is not None,
             "missing": missing and f"If it cannot be measured: {said(missing)}",
-            "guard": self._guard(feature),
+            "converted": self._converted(feature),
             "type": feature.type.value,
             "rows": [
                 {
@@ -99,18 +100,21 @@ class Inputs:
             ],
         }
 
-    def _guard(self, feature: Feature) -> str:
-        """Return the line on values that the rules are not made for; nothing where none is known.
+    def _question(self, feature: Feature) -> str:
+        """Return what is asked for, with the values that the rules are made for, if known.
 
-        It is for people: the rows of the step say what the rules do with them.
+        They are for people: the rows of the step say what the rules do with all others.
         """
-        limits = self.limits(feature)
+        found, limits = self.titles[feature.name], self.limits(feature)
+        unit = plain(self.known[feature.name].unit) if self.known[feature.name].unit else ""
         if limits is None:
-            return ""
-        low, high = map(number_text, limits)
+            return f"{found}, in {unit}" if unit else found
+        return f"{found}, {' to '.join(map(number_text, limits))} {unit}".rstrip()
+
+    def _converted(self, feature: Feature) -> str:
+        """Return what to do with a value in another unit, if one is stated."""
         units = conversions(self.known[feature.name].other_units)
-        found = f"Outside {low} to {high}: check value and unit; if right, do not use this sheet."
-        return f"{found} {units[0].upper()}{units[1:]}." if units else found
+        return f"{units[0].upper()}{units[1:]}." if units else ""
 
 
 def _decimals_seen(rules: Rules, feature: Feature) -> int | None:

@@ -34,7 +34,8 @@ def _around(view: Mapping[str, Any], size: float) -> float:
     steps = 0.0
     for step in view["steps"]:
         rows = [" ".join(row["parts"]) for row in step["rows"]]
-        steps += 1.5 + lines(step["missing"], HALF_LETTERS) + 2 * len(step["falling"])
+        steps += 1.5 + sum(lines(step[note], HALF_LETTERS) for note in ("converted", "missing"))
+        steps += 2 * len(step["falling"])
         steps += sum(0.2 + lines(text, ROW_LETTERS) for text in rows)
     # Two columns where there are more than two steps; one is longer.
     return found + (steps if len(view["steps"]) < 3 else steps / 2 + 2)

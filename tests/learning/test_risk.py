@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn_tables import mixed_table
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
@@ -16,7 +17,6 @@ from mbndt.learning.risk import ROW_WORTH, at_prevalence, intervals
 from mbndt.learning.settings import preset
 from mbndt.rules import Target, TargetType
 from mbndt.tables.table import Table
-from drawn_tables import mixed_table
 
 FAST = preset("fast", restarts=0)
 SICK = Target("y", TargetType.STRING, ("ill", "well"))

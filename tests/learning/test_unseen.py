@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_tables import mixed_table
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 from mbndt.errors import DataWarning, OptionError
@@ -16,7 +17,6 @@ from mbndt.learning.unseen import REFITS, REFITS_OF_MANY, cross_fitted, refits_o
 from mbndt.measures.confidence import wilson
 from mbndt.rules import Interval, Leaf, NumericSplit, Rules
 from mbndt.tables.table import Table
-from drawn_tables import mixed_table
 
 FAST = preset("fast", restarts=0)
 SICK = "ill"

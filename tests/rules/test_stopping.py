@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import counted, rule_trees
 
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.errors import RulesError
@@ -12,7 +13,6 @@ from mbndt.interpreter import leaf_ids, leaf_of
 from mbndt.rules import Leaf, NumericSplit, Rules, SetSplit
 from mbndt.rules.stopping import only_stops, stopping
 from mbndt.rules.values import branch_of, read_value
-from strategies import counted, rule_trees
 
 
 def thin(rows: int | None, least: int) -> bool:

@@ -1,6 +1,7 @@
 """The sheet's page in a browser."""
 
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,8 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 MIXED_SHEET = DATA / "mixed.sheet.toml"
+# The same, but for a sheet that answers however few rows bear a missing value out.
+UNSTOPPED = tomllib.loads(MIXED_SHEET.read_text(encoding="utf-8")) | {"least_rows": 0}
 
 
 DRAWN = (Phase.explicit, Phase.generate)  # a browser is too slow to shrink in
@@ -79,7 +82,7 @@ def started_browser():
 
 def opened_pages(browser, folder):
     """Yield what opens the page of some rules from disk, for a fixture; it must do so in silence,
-    and load nothing.
+    and load nothing. No exclusion holds, unless it is left to the caller to say which do.
     """
     page = browser.new_page()
     page.set_default_timeout(10_000)
@@ -90,7 +93,7 @@ def opened_pages(browser, folder):
     page.on("request", lambda request: noise.append(request.url))
     path = folder / "sheet.html"
 
-    def show(rules, sheet=None):
+    def show(rules, sheet=None, excluded=False):
         path.write_text(emit(rules, "protocol", sheet=sheet).text, encoding="utf-8")
         page.set_viewport_size({"width": 1200, "height": 900})
         page.emulate_media(media="screen", color_scheme="light")
@@ -98,6 +101,8 @@ def opened_pages(browser, folder):
         page.goto(path.as_uri())
         assert noise == [path.as_uri()]
         noise.clear()
+        if not excluded and page.locator("#exclusions").count():
+            page.get_by_label("none of these").check()
         return page
 
     yield show
@@ -107,7 +112,7 @@ def opened_pages(browser, folder):
 
 def asked(page):
     """Return the field asked last."""
-    return page.locator("#" + page.locator("fieldset:visible").last.get_attribute("id"))
+    return page.locator("#" + page.locator(".input:visible").last.get_attribute("id"))
 
 
 def fill(page, text):

@@ -160,7 +160,7 @@ def paper_of(rules: Rules, least: int = 0, **stated: object) -> Paper:
 
 
 def ends_of(rules: Rules, table: Table) -> list[int]:
-    """Return where the interpreter sends rows, all stops alike, as they have no numbers on paper."""
+    """Return where the interpreter sends rows, all stops alike: on paper they have no number."""
     ids = leaf_ids(rules, table).tolist()
     return [STOP if rules.leaves[i].stops else i for i in ids]
 
