@@ -35,7 +35,7 @@ class Identity:
     def of(cls, rules: Rules, stated: Statements) -> Identity:
         """Return the identity of a sheet of some rules and statements."""
         told = _told(dataclasses.asdict(dataclasses.replace(stated, features=_own(rules, stated))))
-        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"), default=str)  # decimals
         return cls(rules.fingerprint, hashlib.sha256(text.encode()).hexdigest())
 
     @classmethod

@@ -125,6 +125,11 @@ def choose(page, text):
     asked(page).get_by_label(text, exact=text != "not measured").check()
 
 
+def marked(page):
+    """Return the ids of what stands out as the way that the case took."""
+    return set(page.evaluate("[...document.querySelectorAll('.on')].map(element => element.id)"))
+
+
 def outcome(page):
     return page.locator("#outcome").inner_text()
 

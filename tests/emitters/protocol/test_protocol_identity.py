@@ -139,6 +139,12 @@ def test_swapped_actions_another_word_or_other_rules_make_another_fingerprint():
     assert of({}, other).statements == of({}).statements
 
 
+def test_another_factor_of_a_unit_makes_another_fingerprint():
+    units = [[], [{"unit": "mg/dL", "factor": 0.111}], [{"unit": "mg/dL", "factor": 0.112}]]
+    sheets = [{"features": {"lactate": {"other_units": other}}} for other in units]
+    assert len({of(sheet).mark for sheet in sheets}) == len(sheets)
+
+
 def test_what_is_left_empty_changes_no_fingerprint():
     assert of({"title": "", "exclusions": [], "features": {"age": {"unit": "years"}}}) == of({})
 
