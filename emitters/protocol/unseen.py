@@ -89,7 +89,7 @@ class Unseen:
         counts = self.counts.get(leaf.leaf)
         if counts is None or leaf.stops:
             return NOT_STATED
-        return f"{counts[self._told(leaf)]} of {sum(counts)}"
+        return f"{counts[self._told(leaf)]} of {sum(counts)}" if any(counts) else "none"
 
     def size(self, leaf: Leaf) -> int | None:
         """Return how many cases a result rests on: unseen ones, else those of training."""
