@@ -35,6 +35,7 @@ TARGETS = {
     "onnx": "Onnx",
     "javascript": "JavaScript",
     "dmn": "Dmn",
+    "fhir": "Fhir",
     "protocol": "Protocol",
 }
 

@@ -38,6 +38,8 @@ C_KEYWORDS = frozenset(
 )
 
 
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 # What the outputs tell of a row.
 TELLS = {
     "risk": "the chance of each class among rows like it",
@@ -138,6 +140,11 @@ def templates(target: str, **settings: Any) -> Environment:
 def provenance_line(rules: Rules) -> str:
     """Return the line that says where an artefact comes from, safe in any comment."""
     return f"Made by mbndt {__version__} from rules with SHA-256 {rules.fingerprint}."
+
+
+def visible(text: str) -> str:
+    """Return a text with escapes for all that isn't printed, which many formats may not hold."""
+    return "".join(c if c.isprintable() else ESCAPES.get(c, f"\\U{ord(c):06x}") for c in text)
 
 
 def identifier(name: str) -> str:

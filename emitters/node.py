@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbndt.errors import EngineFailed, EngineMissing
+from mbndt.rules import Label, Rules, TargetType
+
+if TYPE_CHECKING:
+    from mbndt.interpreter import Predictions
 
 # Node looks for packages beside the script that asks, so it is asked where this folder's stand;
 # `createRequire` minds NODE_PATH too.
@@ -97,3 +101,29 @@ def ask(driver: Path, installed: list[Package], question: Mapping[str, object]) 
     urls = {package.name: package.url for package in installed}
     said = json.dumps({"packages": urls, **question}, allow_nan=False)
     return json.loads(run_node(str(driver), stdin=said))
+
+
+def answers_of(rules: Rules, rows: Sequence[Mapping[str, Any]]) -> Predictions:
+    """Return what rows of an engine say by name: prediction, leaf, and the blocks by class."""
+    import numpy as np
+
+    from mbndt.interpreter import Predictions
+
+    whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
+    blocks = {
+        block: np.array(
+            [[row[f"{block}_{i}"] for i in range(len(rules.target.classes))] for row in rows],
+            np.float64,
+        ).reshape(len(rows), len(rules.target.classes))
+        for block in rules.outputs
+    }
+    leaf = np.array([row["leaf"] for row in rows], np.int64)
+    labels = [_label(row["prediction"], whole) for row in rows]
+    return Predictions(leaf, labels, blocks)
+
+
+def _label(value: Any, whole: bool) -> Label | float | None:
+    """Return a label as Python has it; JSON from JavaScript writes 2.0 as 2."""
+    if isinstance(value, str | bool) or value is None:
+        return value
+    return int(value) if whole else float(value)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mbndt._version import __version__
-from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates
-from mbndt.emitters.dmn.feel import TYPES, literal, names_of, unary_tests, visible
+from mbndt.emitters.base import Artifact, Emitter, identifier, provenance_line, templates, visible
+from mbndt.emitters.dmn.feel import TYPES, literal, names_of, unary_tests
 from mbndt.emitters.dmn.options import DmnOptions
 from mbndt.errors import TargetError, shown
 from mbndt.rules import Feature, Leaf, Rules, Target

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
 
-from mbndt.emitters.base import identifier
+from mbndt.emitters.base import identifier, visible
 from mbndt.errors import TargetError, shown
 from mbndt.rules import Feature, FeatureType, TargetType, Threshold
 from mbndt.rules.cuts import double_cut
@@ -35,7 +35,6 @@ TAKEN = frozenset(
     weekday year years
     """.split()  # noqa: SIM905
 )
-ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def names_of(texts: Iterable[str]) -> list[str]:
@@ -54,11 +53,6 @@ def names_of(texts: Iterable[str]) -> list[str]:
             name = f"{word}_{number}"
         found[name] = None
     return list(found)
-
-
-def visible(text: str) -> str:
-    """Return a text with escapes for all that isn't printed, which XML may not hold either."""
-    return "".join(c if c.isprintable() else ESCAPES.get(c, f"\\U{ord(c):06x}") for c in text)
 
 
 def literal(value: Value) -> str:

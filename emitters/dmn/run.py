@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from mbndt.emitters.base import Artifact
 from mbndt.emitters.dmn.feel import names_of
-from mbndt.emitters.node import ask, node_version, packages
+from mbndt.emitters.node import answers_of, ask, node_version, packages
 from mbndt.errors import EngineFailed
 from mbndt.interpreter import Predictions
-from mbndt.rules import Label, Rules, TargetType
 from mbndt.tables.table import Table
 
 PACKAGES = {"feelin": "8.2.0", "dmn-moddle": "12.2.1"}
@@ -41,21 +36,6 @@ def run(artifact: Artifact, table: Table) -> Predictions:
     )
 
 
-def answers_of(rules: Rules, rows: list[Mapping[str, Any]]) -> Predictions:
-    """Return what outputs say by name: prediction, leaf, and the blocks by class."""
-    whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"
-    blocks = {
-        block: np.array(
-            [[row[f"{block}_{i}"] for i in range(len(rules.target.classes))] for row in rows],
-            np.float64,
-        ).reshape(len(rows), len(rules.target.classes))
-        for block in rules.outputs
-    }
-    leaf = np.array([row["leaf"] for row in rows], np.int64)
-    labels = [_label(row["prediction"], whole) for row in rows]
-    return Predictions(leaf, labels, blocks)
-
-
 def _only(hits: list[int], row: int) -> int:
     if len(hits) != 1:
         raise EngineFailed(f"row {row + 1}: {len(hits)} rules fit it, expected one")
@@ -64,10 +44,3 @@ def _only(hits: list[int], row: int) -> int:
 
 def _cell(value: object) -> object:
     return None if value != value else value
-
-
-def _label(value: Any, whole: bool) -> Label | float | None:
-    """Return a label as Python has it; JSON from JavaScript writes 2.0 as 2."""
-    if isinstance(value, str | bool) or value is None:
-        return value
-    return int(value) if whole else float(value)

@@ -42,6 +42,7 @@ REFUSALS = {
     ("onnx", "single leaf"): "no features",
     ("dmn", "single leaf"): "needs an input",
     ("dmn", "regression"): "whole number 9007199254740993",
+    ("fhir", "regression"): "threshold 9007199254740993",
     ("int32", "regression"): "threshold 9007199254740993",
     ("int16", "regression"): "threshold 9007199254740993",
     ("int8", "regression"): "threshold 9007199254740993",

@@ -14,8 +14,8 @@ from strategies import rule_trees, single_leaf
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.conformance.verify import differences
 from mbndt.emitters import emit, emitter
-from mbndt.emitters.base import Artifact
-from mbndt.emitters.dmn.feel import literal, names_of, visible
+from mbndt.emitters.base import Artifact, visible
+from mbndt.emitters.dmn.feel import literal, names_of
 from mbndt.emitters.dmn.run import run
 from mbndt.emitters.node import packages
 from mbndt.errors import EngineFailed, EngineMissing, TargetError
