@@ -222,7 +222,8 @@ def rule_trees(
     name = draw(texts(True)) if hostile else "drawn rules"
     rules = Rules(name, target, inputs, node(depth), draw(provenances(hostile)))
     if target.classes and draw(st.booleans()):
-        chances = st.lists(st.integers(0, 9), min_size=len(target.classes), max_size=12)
+        size = len(target.classes)
+        chances = st.lists(st.integers(0, 9), min_size=size, max_size=size)
         rules = rules.with_leaves(lambda leaf: replace(leaf, risk=_risk(draw(chances), leaf)))
     return stopping(counted(rules, draw)) if stops and draw(st.integers(0, 2)) == 0 else rules
 
