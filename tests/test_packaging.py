@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from conftest import EXAMPLE
 
+from mbndt.emitters.dmn.run import PACKAGES as DMN_PACKAGES
+from mbndt.emitters.fhir.run import PACKAGES as FHIR_PACKAGES
+
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"mbndt": "mbndt", "emitters": "mbndt/emitters", "templates": "mbndt/templates"}
 
@@ -76,3 +79,10 @@ main()
     done = subprocess.run([python, "-E", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "def predict(row):" in done.stdout
+
+
+def test_the_tests_of_all_engines_get_the_packages_of_npm_that_these_ask_for():
+    script, page = ((ROOT / name).read_text() for name in (".ci/run", "docs/targets.md"))
+    for name, version in (DMN_PACKAGES | FHIR_PACKAGES).items():
+        assert f"{name}@{version}" in script
+        assert f"{name}@{version}" in page

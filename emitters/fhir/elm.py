@@ -6,10 +6,11 @@ but what `cql.py` writes as text. The leaf comes of nested cases; all else is lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 from mbndt.emitters.base import identifier, visible
@@ -31,62 +32,47 @@ TYPES = {
     TargetType.STRING: "String",
 }
 LEAF, ANSWER, ANSWERED, STOPPED = "Leaf", "Answer", "Has an answer", "Has no answer"
-# The last is no name of an own property in JavaScript, where engines run.
-OWN = (LEAF, ANSWER, ANSWERED, STOPPED, "__proto__")
 
 
 @dataclass(frozen=True)
 class Names:
-    """What things are called in a library, all different: the definitions, then the parameters.
+    """What things are called in a `library`, all different.
 
-    `parts` are those of subtrees, `outcomes` tell for each class whether it is the answer, `told`
-    has what is told of each class by block, `inputs` the parameters in the order of `rules.used`.
+    `parts` are subtrees by `id(node)`, the root first; `outcomes` tell for each class whether it is
+    the answer; `told` has numbers of each class by block; `inputs` are parameters by feature.
     """
 
-    rules: Rules
-    _taken: set[str] = field(default_factory=lambda: {*OWN})
+    library: str
+    parts: Mapping[int, str]
+    outcomes: Sequence[str]
+    told: Mapping[str, Sequence[str]]
+    inputs: Mapping[str, str]
 
-    def __post_init__(self) -> None:
-        # In this order, so that what comes first keeps its name.
-        assert self.outcomes is not None
-        assert self.told is not None
-        assert self.inputs is not None
+    @classmethod
+    def of(cls, rules: Rules) -> Names:
+        """Return the names for rules; of equals those that come first stay as they are."""
+        taken = {LEAF, ANSWER, ANSWERED, STOPPED}
 
-    @property
-    def library(self) -> str:
-        """Return the library's name, as FHIR and CQL both take it."""
-        return "".join(word.capitalize() for word in identifier(self.rules.name).split("_"))[:255]
+        def new(text: str) -> str:
+            # As FHIR takes a name: printed, no blanks but single ones within.
+            base = " ".join(visible(text).split()) or "value"
+            numbered = (f"{base} ({number})" for number in count(2))
+            name = next(name for name in chain([base], numbered) if name not in taken)
+            taken.add(name)
+            return name
 
-    @cached_property
-    def outcomes(self) -> list[str]:
-        """Return a definition a class, which tells whether it is the answer."""
-        return [self._new(f"Answer is {label_text(c)}") for c in self.rules.target.classes]
-
-    @cached_property
-    def told(self) -> dict[str, list[str]]:
-        """Return a definition a class for each block of numbers."""
-        return {
-            block: [
-                self._new(f"{block.capitalize()} of {label_text(c)}")
-                for c in self.rules.target.classes
-            ]
-            for block in self.rules.outputs
-        }
-
-    @cached_property
-    def inputs(self) -> dict[str, str]:
-        """Return a parameter by feature."""
-        return {feature.name: self._new(feature.name) for feature in self.rules.used}
-
-    def _new(self, text: str) -> str:
-        """Return a text as FHIR takes a name: printed, no blanks but single ones within."""
-        base, number = " ".join(visible(text).split()) or "value", 1
-        name = base
-        while name in self._taken:
-            number += 1
-            name = f"{base} ({number})"
-        self._taken.add(name)
-        return name
+        classes = [label_text(label) for label in rules.target.classes]
+        root, *tops = pieces(rules.root, NESTING)
+        return cls(
+            "".join(word.capitalize() for word in identifier(rules.name).split("_"))[:255],
+            {root: LEAF, **{top: new(f"{LEAF} (part {i})") for i, top in enumerate(tops, 1)}},
+            [new(f"Answer is {text}") for text in classes],
+            {
+                block: [new(f"{block.capitalize()} of {text}") for text in classes]
+                for block in rules.outputs
+            },
+            {feature.name: new(feature.name) for feature in rules.used},
+        )
 
 
 def library(rules: Rules, names: Names) -> Elm:
@@ -125,10 +111,8 @@ def _type(feature: Feature) -> str:
 
 def _definitions(rules: Rules, names: Names) -> Iterator[tuple[str, Elm]]:
     """Yield each definition after those that it refers to."""
-    tops = pieces(rules.root, NESTING)
-    parts = {key: f"{LEAF} (part {i})" if i else LEAF for i, key in enumerate(tops)}
-    for key, node in reversed(tops.items()):
-        yield parts[key], _node(rules, names, parts, node, top=True)
+    for key, node in reversed(pieces(rules.root, NESTING).items()):
+        yield names.parts[key], _node(rules, names, node, top=True)
     labels = [rules.label(leaf) for leaf in rules.leaves]
     yield ANSWER, _by_leaf(labels, partial(_answer, rules))
     answer = reference(ANSWER)
@@ -144,19 +128,17 @@ def _definitions(rules: Rules, names: Names) -> Iterator[tuple[str, Elm]]:
             yield name, _by_leaf([row and row[i] for row in rows], decimal)
 
 
-def _node(
-    rules: Rules, names: Names, parts: dict[int, str], node: Node, *, top: bool = False
-) -> Elm:
+def _node(rules: Rules, names: Names, node: Node, *, top: bool = False) -> Elm:
     if isinstance(node, Leaf):
         return integer(node.leaf)
-    if not top and id(node) in parts:
-        return reference(parts[id(node)])
+    if not top and id(node) in names.parts:
+        return reference(names.parts[id(node)])
     feature = rules.feature[node.feature]
     value: Elm = {"type": "ParameterRef", "name": names.inputs[node.feature]}
     *tested, rest = arms(rules, node, cut)
     return case(
-        [(_test(arm, feature, value), _node(rules, names, parts, arm.child)) for arm in tested],
-        _node(rules, names, parts, rest.child),
+        [(_test(arm, feature, value), _node(rules, names, arm.child)) for arm in tested],
+        _node(rules, names, rest.child),
     )
 
 

@@ -27,7 +27,7 @@ CODES = "http://terminology.hl7.org/CodeSystem"
 
 def bundle(rules: Rules) -> Resource:
     """Return the bundle; raises `TargetError` for numbers that CQL doesn't hold."""
-    names = Names(rules)
+    names = Names.of(rules)
     return {
         "resourceType": "Bundle",
         "type": "transaction",
@@ -42,21 +42,26 @@ def bundle(rules: Rules) -> Resource:
     }
 
 
-def _common(rules: Rules, kind: str) -> Resource:
+def _common(rules: Rules, names: Names, kind: str) -> Resource:
     """Return what both resources begin with."""
     standing = validation_status(rules)
     slug = identifier(rules.name).strip("_").replace("_", "-")[:47] or "m"
     return {
         "resourceType": kind,
         "id": f"{slug}-{rules.fingerprint[:16]}",
-        "url": uuid.uuid5(uuid.NAMESPACE_URL, f"mbndt:{kind}:{rules.fingerprint}").urn,
+        "url": _url(rules, kind),
         "version": rules.fingerprint,
-        "name": Names(rules).library,
+        "name": names.library,
         "title": visible(rules.name),
         # Ready for use is what was validated on rows of another source.
         "status": "active" if standing.startswith(EXTERNAL) else "draft",
         "description": f"{visible(standing)}. {provenance_line(rules)}",
     }
+
+
+def _url(rules: Rules, kind: str) -> str:
+    """Return what others call a resource by, the same for the same rules everywhere."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"mbndt:{kind}:{rules.fingerprint}").urn
 
 
 def _library(rules: Rules, names: Names) -> Resource:
@@ -73,7 +78,7 @@ def _library(rules: Rules, names: Names) -> Resource:
         if (code := ucum(feature.unit))
     ]
     return {
-        **_common(rules, "Library"),
+        **_common(rules, names, "Library"),
         "type": {"coding": [{"system": f"{CODES}/library-type", "code": "logic-library"}]},
         "parameter": [*_inputs(rules, names), *_outputs(rules, names)],
         **({"dataRequirement": units} if units else {}),
@@ -105,7 +110,6 @@ def _outputs(rules: Rules, names: Names) -> Iterator[Resource]:
 
 
 def _plan(rules: Rules, names: Names) -> Resource:
-    url = uuid.uuid5(uuid.NAMESPACE_URL, f"mbndt:Library:{rules.fingerprint}").urn
     name = visible(rules.target.name)
     actions = [
         (f"{name}: {visible(label_text(label))}", condition)
@@ -117,10 +121,10 @@ def _plan(rules: Rules, names: Names) -> Resource:
         actions.append((f"{name}: no answer, as a value is missing or not known", STOPPED))
     usage = said(rules.target)
     return {
-        **_common(rules, "PlanDefinition"),
+        **_common(rules, names, "PlanDefinition"),
         "type": {"coding": [{"system": f"{CODES}/plan-definition-type", "code": "eca-rule"}]},
         **({"usage": usage} if usage else {}),
-        "library": [f"{url}|{rules.fingerprint}"],
+        "library": [f"{_url(rules, 'Library')}|{rules.fingerprint}"],
         "action": [_action(title, condition) for title, condition in actions],
     }
 

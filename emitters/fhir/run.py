@@ -30,7 +30,7 @@ def run(artifact: Artifact, table: Table) -> Predictions:
     Raises `EngineFailed` unless one action of the plan fits each, that of the answer.
     """
     rules = artifact.rules
-    names, rows = Names(rules), held(rules, table)
+    names, rows = Names.of(rules), held(rules, table)
     question = {
         "bundle": json.loads(artifact.text),
         "rows": table.n_rows,

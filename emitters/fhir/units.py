@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 UCUM = "http://unitsofmeasure.org"
-METRIC = "g|L|l|mol|eq|osm|U|[IU]|kat|m|s|Pa|J|cal|Hz|W|V|m[H2O]|m[Hg]|bar"
+METRIC = "g|L|l|mol|eq|osm|U|[IU]|kat|m|m2|m3|s|Pa|J|cal|Hz|W|V|m[H2O]|m[Hg]|bar"
 PLAIN = (
     "%|[pH]|[degF]|Cel|K|min|h|d|wk|mo|a|[in_i]|[ft_i]|[lb_av]|[oz_av]|kcal|10*3|10*6|10*9|10*12"
 )
@@ -40,7 +40,7 @@ def _either(listed: str) -> str:
     return "|".join(re.escape(unit) for unit in sorted(listed.split("|"), key=len, reverse=True))
 
 
-ATOM = f"(?:(?:{PREFIXES})?(?:{_either(METRIC)})|{_either(PLAIN)})[23]?"
+ATOM = f"(?:(?:{PREFIXES})?(?:{_either(METRIC)})|{_either(PLAIN)})"
 CODE = re.compile(rf"(?:{ATOM}(?:\.{ATOM})*)?(?:/{ATOM})*")
 
 
