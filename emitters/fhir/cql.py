@@ -26,7 +26,9 @@ def cql(library: Elm, remarks: Mapping[str, str], title: str) -> str:
     """Return the text of a library; `remarks` are what to say before a parameter."""
     own = library["library"]
     identity = own["identifier"]
-    lines = [f"// {title}", f"library {identity['id']} version {quoted(identity['version'])}", ""]
+    # In quotes, as some types are words of the language (`List`).
+    named = f"library {quoted(identity['id'], mark=chr(34))} version {quoted(identity['version'])}"
+    lines = [f"// {title}", named, ""]
     for parameter in own["parameters"]["def"]:
         kind = parameter["parameterTypeSpecifier"]["name"].removeprefix(f"{{{SYSTEM}}}")
         if remark := remarks.get(parameter["name"]):

@@ -41,7 +41,7 @@ class Library:
     def __init__(self, text):
         self.tokens, self.place = tokens(text), 0
         self.take("library")
-        self.name = self.next()[1]
+        self.name = plain(self.next()[1])
         self.take("version")
         self.version = plain(self.next()[1])
         self.parameters, self.definitions = {}, {}
