@@ -72,7 +72,7 @@ class JavaScript(JavaScriptOptions, Emitter):
         """Answer the rows by calling the module's functions in Node."""
         from mbndt.emitters.javascript.run import run
 
-        return run(artifact, table)
+        return run(artifact, table, FUNCTIONS)
 
 
 def _branches(rules: Rules, split: Split) -> Iterator[Branch]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.base import Artifact, told_by_class
-from mbndt.emitters.javascript.emit import FUNCTIONS
 from mbndt.emitters.node import run_node
 from mbndt.rules import Feature, FeatureType, Label, TargetType
 
@@ -22,8 +22,8 @@ DRIVER = Path(__file__).parents[2] / "templates" / "javascript" / "driver.mjs"
 KINDS = {FeatureType.BOOLEAN: "plain", FeatureType.CATEGORY: "plain", FeatureType.INTEGER: "whole"}
 
 
-def run(artifact: Artifact, table: Table) -> Predictions:
-    """Answer the rows of a table by calling the module's functions."""
+def run(artifact: Artifact, table: Table, functions: Mapping[str, str]) -> Predictions:
+    """Answer the rows of a table by calling the module's functions, named by output."""
     import numpy as np
 
     from mbndt.interpreter import Predictions
@@ -38,7 +38,7 @@ def run(artifact: Artifact, table: Table) -> Predictions:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "rules.mjs").write_text(artifact.text, "ascii")
         shutil.copy(DRIVER, folder)
-        told = [FUNCTIONS[name] for name in rules.outputs]
+        told = [functions[name] for name in rules.outputs]
         question = json.dumps({"names": names, "kinds": kinds, "told": told, "rows": rows})
         answers = json.loads(run_node("driver.mjs", stdin=question, folder=folder))
     whole = rules.target.type == TargetType.INTEGER and rules.task == "classification"

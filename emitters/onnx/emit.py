@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mbndt.emitters.base import Artifact, Emitter, identifier
-from mbndt.emitters.onnx.graph import MATRIX, Graph, add_trees, value_info
+from mbndt.emitters.onnx.graph import MATRIX, NO_LABEL, Graph, add_trees, value_info
 from mbndt.emitters.onnx.options import OnnxOptions
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format, Number, Plan
 from mbndt.errors import OptionError, RulesError, TargetError, shown
@@ -38,8 +38,6 @@ LABEL_TYPES = {
     TargetType.BOOLEAN: "BOOL",
 }
 
-# What stands where there is no answer; no text is empty that is a class.
-NO_LABEL: dict[TargetType, str | int] = {TargetType.STRING: "", TargetType.INTEGER: INT64_MIN}
 OUTPUTS = {"risk": "risk", "score": "score", "probability": "probabilities"}
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mbndt._version import __version__
 from mbndt.emitters.base import identifier, provenance_line
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Chain, Plan
-from mbndt.rules import INT64_MIN, Feature, FeatureType, Node, Rules, Target
+from mbndt.rules import INT64_MIN, Feature, FeatureType, Node, Rules, Target, TargetType
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto, ValueInfoProto
@@ -36,6 +36,8 @@ OPERATORS = {
 }
 DOUBLE_TREES = (ML, 3)
 MATRIX = "X"
+# What stands where there is no answer; no text is empty that is a class.
+NO_LABEL: dict[TargetType, str | int] = {TargetType.STRING: "", TargetType.INTEGER: INT64_MIN}
 
 
 class Graph:

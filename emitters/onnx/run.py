@@ -12,8 +12,7 @@ import numpy as np
 
 from mbndt.arrays import Array
 from mbndt.emitters.base import Artifact
-from mbndt.emitters.onnx.emit import NO_LABEL
-from mbndt.emitters.onnx.graph import MATRIX
+from mbndt.emitters.onnx.graph import MATRIX, NO_LABEL
 from mbndt.emitters.onnx.trees import INPUT_TYPES, NUMBERS, Format
 from mbndt.errors import EngineMissing
 from mbndt.interpreter import Predictions, predict

@@ -57,9 +57,7 @@ class InputStatement:
 
 @dataclass(frozen=True)
 class OutcomeStatement:
-    """What to do about an outcome, the `pattern` that marks it where colour is lost, and the
-    `label` of a coded one.
-    """
+    """What to do about an outcome, its `pattern` where colour is lost, its `label` if coded."""
 
     action: str = ""
     pattern: str = ""

@@ -70,7 +70,7 @@ class Python(PythonOptions, Emitter):
         """Answer the rows by calling the module's functions."""
         from mbndt.emitters.python.run import run
 
-        return run(artifact, table)
+        return run(artifact, table, FUNCTIONS)
 
 
 def _variables(rules: Rules) -> dict[str, str]:

@@ -9,6 +9,7 @@ import onnxruntime
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.conformance.verify import check
 from mbndt.emitters import emit
+from mbndt.emitters.onnx.graph import NO_LABEL
 from mbndt.rules import (
     Feature,
     FeatureType,
@@ -52,6 +53,13 @@ def past_float() -> Rules:
     )
     target = Target("y", TargetType.FLOAT64)
     return with_root(node, Feature("x", FeatureType.FLOAT64), target=target)
+
+
+def can_stop(rules: Rules) -> bool:
+    """Tell whether a label can say that there is no answer, where rules need one that does."""
+    none = NO_LABEL.get(rules.target.type)
+    needed = rules.stops and rules.target.classes
+    return not needed or none not in (None, *rules.target.classes)
 
 
 def model_of(rules: Rules, **options) -> onnx.ModelProto:

@@ -54,11 +54,16 @@ def test_a_float_header_answers_as_the_interpreter_on_rounded_rows(rules):
                     row[feature.name] = min(int(near), INT64_MAX) if whole else near
             leaf = rules.leaves[leaf_of(rules, row)]
             assert found.leaf[i] == leaf.leaf
-            if rules.task == "regression":
+            if leaf.stops:
+                assert found.prediction[i] is None
+                assert all(np.isnan(part[i]).all() for part in found.outputs.values())
+            elif rules.task == "regression":
                 assert found.prediction[i] == np.float32(leaf.value)
             else:
                 assert found.prediction[i] == rules.label(leaf)
-                assert found.probabilities[i].tolist() == np.float32(leaf.value).tolist()
+                for name, rows in rules.outputs.items():
+                    told = np.float32(rows[leaf.leaf]).tolist()
+                    assert found.outputs[name][i].tolist() == told
 
 
 @pytest.mark.parametrize("number", NUMBERS)

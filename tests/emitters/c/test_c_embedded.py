@@ -210,6 +210,8 @@ def shrunk(rules):
 
     def node(old):
         if isinstance(old, Leaf):
+            if old.stops:
+                return old
             value = old.value if isinstance(old.value, tuple) else float(int(old.value) % 1000)
             return replace(old, value=value)
         children = tuple(map(node, old.children))

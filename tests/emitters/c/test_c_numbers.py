@@ -82,7 +82,8 @@ def test_parts_sum_to_65535_and_are_the_nearest_below_or_above(weights, by):
     exact = [Fraction(w, sum(weights)) * 65535 for w in weights]
     row = tuple(w / sum(weights) for w in weights)
     target = Target("y", TargetType.INTEGER, tuple(range(by, by + len(row))))
-    ((parts,), divisor) = Format(NUMBERS["int8"], Rules("r", target, (), Leaf(0, row))).results()
+    told, divisor = Format(NUMBERS["int8"], Rules("r", target, (), Leaf(0, row))).results()
+    ((parts,),) = told.values()
     assert (sum(parts), divisor) == (65535, 65535)
     up = [q % 1 for q, part in zip(exact, parts, strict=True) if part > q]
     down = [q % 1 for q, part in zip(exact, parts, strict=True) if part < q]
