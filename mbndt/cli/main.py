@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from mbndt._version import __version__
+from mbndt.cli.diff import diff
 from mbndt.cli.learn import refine, train, tune
 from mbndt.cli.options import option
 from mbndt.cli.rules import predict, schema, show
@@ -149,6 +150,7 @@ for name, command, panel, example in (
     ("points", points, USE, "points model.pt --data new.csv --target outcome"),
     ("validate", validate, USE, "validate model.pt --data other.csv --on 'Hospital B, 2025'"),
     ("show", show, USE, "show model.pt --metrics"),
+    ("diff", diff, USE, "diff old.pt new.pt --data visits.csv"),
     ("schema", schema, USE, "schema -o rules.schema.json"),
     ("sheet-template", sheet_template, SHEET, "sheet-template model.pt -o sheet.toml"),
     ("round", round_, SHEET, "round model.pt --sheet sheet.toml --data visits.csv -o round.pt"),
