@@ -35,6 +35,7 @@ def learn(
     act_at: float | None = None,
     cost: Mapping[Any, Any] | None = None,
     prevalence: float | Mapping[Any, float] | None = None,
+    monotone: Mapping[str, str] | None = None,
     task: str = "auto",
     weights: object = None,
     exclude: Sequence[str] = (),
@@ -76,6 +77,10 @@ def learn(
     prevalence
         The share of the event, or of each class, where the rules will be used; that of the rows
         where None.
+    monotone
+        Numeric features along which, all else equal, the score and the risk of the event, or a
+        regression's value, never fall (`{"age": "+"}`) or never rise (`{"bmi": "-"}`); for two
+        classes or a regression.
     task
         `classification`, `regression`, or `auto`: numbers with fractions, or with more than 20
         different values, are a regression.
@@ -126,7 +131,7 @@ def learn(
         refits=refits,
         holdout=holdout,
         drop_missing_target=drop_missing_target,
-        aim=Aim(event, act_at, cost, prevalence),
+        aim=Aim(event, act_at, cost, prevalence, monotone),
         progress=progress,
     )
     rules = with_marks(found.rules if name is None else replace(found.rules, name=name), missing)

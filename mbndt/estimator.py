@@ -31,7 +31,7 @@ MOST_SEED = 2**31
 # What a pickle keeps of a model besides its rules and settings: plain values all.
 FIGURES = ("history", "evidence", "moved", "dropped", "starts", "objective")
 # Parameters that are no settings, or not as they stand.
-OWN = {"preset", "schema", "class_weight", "random_state"}
+OWN = {"preset", "schema", "class_weight", "random_state", "monotone"}
 
 
 class _Learner(BaseEstimator):  # type: ignore[misc]
@@ -50,6 +50,7 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         refine: bool | None = None,
         penalty: float | None = None,
         compact: bool | None = None,
+        monotone: Mapping[str, str] | None = None,
         monitor: str | None = None,
         schema: Declared = None,
         random_state: int | RandomState | None = 0,
@@ -63,6 +64,7 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.penalty = penalty
         self.compact = compact
+        self.monotone = monotone
         self.monitor = monitor
         self.schema = schema
         self.random_state = random_state
@@ -79,6 +81,7 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
         """Learn from rows X [n, F], their targets y [n] and their weights [n], 1 where None."""
+        from mbndt.learning.aim import Aim
         from mbndt.learning.pipeline import learn
         from mbndt.learning.settings import preset
         from mbndt.learning.training_set import row_weights, with_target
@@ -91,7 +94,13 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         each = None if sample_weight is None else row_weights(table, iterable(sample_weight))
         weights = self._weights(whole.columns[target], each)
         self.model_ = learn(
-            whole, target, settings, schema=schema, task=self._task, weights=weights
+            whole,
+            target,
+            settings,
+            schema=schema,
+            task=self._task,
+            weights=weights,
+            aim=Aim(monotone=self.monotone),
         )
         self.rules_ = self.model_.rules
         self.n_features_in_ = len(table.columns)
@@ -175,6 +184,10 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
     class_weight
         "balanced" (classes weigh equally), None (as their rows do), or {label: weight}, 1 for
         labels that it lacks. Probabilities count rows by these weights.
+    monotone
+        Numeric columns along which, all else equal, the chance of the event never falls
+        (`{"age": "+"}`) or never rises (`"-"`), for two classes; the event is the rarer of them,
+        the later of equally common ones, as `rules_.target.event` then says.
     monitor
         What the second stage of the networks stops by, "score" or "loss"; only preset "paper" has
         that stage.
@@ -224,6 +237,7 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
         penalty: float | None = None,
         compact: bool | None = None,
         class_weight: str | Mapping[Any, float] | None = "balanced",
+        monotone: Mapping[str, str] | None = None,
         monitor: str | None = None,
         schema: Declared = None,
         random_state: int | RandomState | None = 0,
@@ -238,6 +252,7 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
             refine=refine,
             penalty=penalty,
             compact=compact,
+            monotone=monotone,
             monitor=monitor,
             schema=schema,
             random_state=random_state,
@@ -298,6 +313,9 @@ class MBNDTRegressor(RegressorMixin, _Learner):  # type: ignore[misc]
         Price of an interval, in rows of mean weight; by the noise of the labels where None.
     compact
         Fewer leaves: whether the price of an interval is tripled.
+    monotone
+        Numeric columns along which, all else equal, the answer never falls (`{"age": "+"}`) or
+        never rises (`"-"`).
     monitor
         What the second stage of the networks stops by, "score" or "loss"; only preset "paper" has
         that stage.

@@ -108,7 +108,7 @@ def test_random_states_are_scikit_learns():
 @pytest.mark.parametrize("kind", [MBNDTClassifier, MBNDTRegressor])
 def test_parameters_are_the_basic_settings_and_scikit_learns_own(kind):
     basic = {entry.name for entry in fields(Settings) if entry.metadata["basic"]}
-    own = {"preset", "compact", "schema", "random_state"}
+    own = {"preset", "compact", "monotone", "schema", "random_state"}
     expected = basic - {"seed", "class_weight"} | own
     expected |= {"class_weight"} if kind is MBNDTClassifier else set()
     assert set(kind().get_params()) == expected

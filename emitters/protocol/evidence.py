@@ -14,6 +14,7 @@ from mbndt.emitters.protocol.statements import OutcomeStatement, Statements
 from mbndt.emitters.protocol.text import NOT_STATED, percent, plain, said
 from mbndt.emitters.protocol.unseen import CROSS_FITTED, HELD_OUT
 from mbndt.rules import Feature, Label, Rules, deep_recursion
+from mbndt.rules.monotone import promised
 from mbndt.rules.standing import validations
 from mbndt.rules.values import label_text
 
@@ -26,6 +27,7 @@ SAID = {
     "evidence",
     "operating point",
     "prevalence",
+    "monotone",
     "validation",
 }
 
@@ -72,7 +74,8 @@ def evidence(rules: Rules, stated: Statements, labels: Labels) -> list[dict[str,
     facts = sound.mapping(rules.provenance.get("evidence"))
     known = facts if facts.get("kind") in (HELD_OUT, CROSS_FITTED) else {}
     shown = performance(sound.mapping(known.get("performance")), classes, rules.event)
-    intro = [*_learning(rules, stated), *_how_chosen(rules), *_unseen(rules, known)]
+    intro = [*_learning(rules, stated), *_how_chosen(rules), *_order(rules, labels)]
+    intro += _unseen(rules, known)
     older = _held_out(rules.provenance.get("held out"))
     if not known and older != NOT_STATED:
         intro.append(["Held-out cases of the same data", older])
@@ -121,6 +124,23 @@ def _how_chosen(rules: Rules) -> Iterator[list[str]]:
     if shares:
         told = _told(rules.target.classes, shares)
         yield ["Risks, but not counts of cases, are for a share of", told]
+
+
+def _order(rules: Rules, labels: Labels) -> Iterator[list[str]]:
+    """Yield what was asked of the answers' order, and holds for every case."""
+    if not (signs := promised(rules)):
+        return
+    what = rules.target.name
+    if rules.event is not None:
+        what = labels.answer(value_text(rules.target.classes[rules.event]))
+    said = [
+        f"as {plain(name)} rises it never {'falls' if sign == '+' else 'rises'}"
+        for name, sign in signs.items()
+    ]
+    yield [
+        f"All else equal, the {'risk of ' if rules.target.classes else ''}{plain(what)}",
+        "; ".join(said),
+    ]
 
 
 def operating_point(rules: Rules) -> str:

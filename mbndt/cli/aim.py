@@ -11,7 +11,11 @@ from mbndt.learning.aim import Aim
 
 
 def read_aim(
-    event: str | None, act_at: float | None, cost: str | None, prevalence: str | None
+    event: str | None,
+    act_at: float | None,
+    cost: str | None,
+    prevalence: str | None,
+    monotone: str | None,
 ) -> Aim:
     """Return what the options say; raises `OptionError` that names the one that can't be read."""
     return Aim(
@@ -19,6 +23,7 @@ def read_aim(
         act_at,
         None if cost is None else _costs(cost),
         None if prevalence is None else _shares(prevalence),
+        None if monotone is None else _signs(monotone),
     )
 
 
@@ -60,14 +65,26 @@ def _shares(text: str) -> float | dict[str, float]:
     return dict(_pairs("prevalence", text)) if "=" in text else _number("prevalence", text)
 
 
+def _signs(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, sign in _parts("monotone", text, "NAME=+ or NAME=-"):
+        if found.setdefault(name, sign) != sign:
+            raise OptionError(f"monotone: {name}: got + and -, expected one of them")
+    return found
+
+
 def _pairs(option: str, text: str) -> list[tuple[str, float]]:
-    """Return names and numbers of NAME=NUMBER,…; a name may hold `=`, the number can't."""
+    return [(name, _number(option, value)) for name, value in _parts(option, text, "NAME=NUMBER")]
+
+
+def _parts(option: str, text: str, expected: str) -> list[tuple[str, str]]:
+    """Return names and values of NAME=VALUE,…; a name may hold `=`, the value can't."""
     found = []
     for part in text.split(","):
-        name, equals, number = part.rpartition("=")
+        name, equals, value = part.rpartition("=")
         if not equals or not name:
-            raise OptionError(f"{option}: got {shown(part)}, expected NAME=NUMBER")
-        found.append((name.strip(), _number(option, number)))
+            raise OptionError(f"{option}: got {shown(part)}, expected {expected}")
+        found.append((name.strip(), value.strip()))
     return found
 
 

@@ -129,6 +129,15 @@ Prevalence = Annotated[
         panel=AIM,
     ),
 ]
+Monotone = Annotated[
+    str | None,
+    option(
+        help="numeric columns along which, all else equal, the risk of the event (or the number)"
+        " never falls: age=+, or never rises: bmi=-",
+        metavar="COLUMN=+,…",
+        panel=AIM,
+    ),
+]
 DropMissing = Annotated[
     bool,
     option("--drop-missing-target", help="leave out rows that lack a target value", panel=ROWS),
@@ -152,6 +161,7 @@ def train(
     act_at: ActAt = None,
     cost: Cost = None,
     prevalence: Prevalence = None,
+    monotone: Monotone = None,
     refits: Refits = None,
     holdout: Holdout = 0.0,
     exclude: Exclude = None,
@@ -173,7 +183,7 @@ def train(
 
     check_outputs(data, output, report)
     chosen = settings.preset(preset, compact=compact, **given)
-    aim = read_aim(event, act_at, cost, prevalence)
+    aim = read_aim(event, act_at, cost, prevalence, monotone)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)
@@ -229,6 +239,7 @@ def tune(
     act_at: ActAt = None,
     cost: Cost = None,
     prevalence: Prevalence = None,
+    monotone: Monotone = None,
     holdout: TuneHoldout = 0.2,
     exclude: Exclude = None,
     schema: SchemaFile = None,
@@ -252,7 +263,7 @@ def tune(
 
     check_outputs(data, output, report)
     chosen = settings.preset(preset, **given)
-    aim = read_aim(event, act_at, cost, prevalence)
+    aim = read_aim(event, act_at, cost, prevalence, monotone)
     declared = Schema.read(schema) if schema else None
     table = read(data, query, separator, decimal, missing, encoding)
     table, weight = _learning_table(table, data, target, exclude, weights)

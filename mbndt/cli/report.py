@@ -19,6 +19,7 @@ from rich.tree import Tree
 
 from mbndt.measures.explanation import answered_share, explanations, sizes
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
+from mbndt.rules.monotone import not_monotone, promised
 from mbndt.rules.values import label_text
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def print_model(model: Model, path: Path) -> None:
     console.print(f"{path}: {summary}; {how}")
     if model.evidence:
         console.print(evidence_line(model))
+    for line in monotone_lines(model.rules):
+        console.print(Text(line))
 
 
 def evidence_line(model: Model) -> str:
@@ -144,6 +147,8 @@ def model_json(model: Model) -> str:
         "settings": asdict(model.settings),
         "rules": {"sha256": model.rules.fingerprint, **sizes(model.rules)},
         "evidence": dict(model.evidence),
+        "monotone": dict(promised(model.rules)),
+        "not monotone": not_monotone(model.rules),
         "objective": model.objective,
         "starts": [{"before": before, "after": after} for before, after in model.starts],
         "thresholds moved": model.moved,
@@ -195,11 +200,24 @@ def _counted(rules: Rules) -> str:
     )
 
 
+def monotone_lines(rules: Rules) -> Iterator[str]:
+    """Yield along which features answers were learned to be ordered, and along which they turn."""
+    if signs := promised(rules):
+        event = (
+            "" if rules.event is None else f" (for {label_text(rules.target.classes[rules.event])})"
+        )
+        yield printable("monotone: " + ", ".join(f"{k} {v}" for k, v in signs.items()) + event)
+    if names := not_monotone(rules):
+        yield printable("not monotone: " + ", ".join(names))
+
+
 def print_rules(rules: Rules) -> None:
     """Print rules as an outline with their measures."""
     console = on_stdout()
     console.print(Text(printable(f"{rules.name}: {rules.task} of {rules.target.name}")))
     console.print(Text(f"{_counted(rules)}, depth {rules.depth}, SHA-256 {rules.fingerprint}"))
+    for line in monotone_lines(rules):
+        console.print(Text(line))
     with deep_recursion():
         tree = Tree(_title(rules, rules.root))
         _grow(rules, rules.root, tree)

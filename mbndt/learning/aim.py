@@ -7,7 +7,7 @@ risks (Elkan, IJCAI 2001), and the splits those that serve it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from mbndt.arrays import Floats
 from mbndt.errors import OptionError, nearest, shown
-from mbndt.rules import Label, Rules, Target
+from mbndt.rules import Feature, Label, Rules, Target
+from mbndt.rules.monotone import SIGNS
 from mbndt.rules.values import label_text
 
 MISSED, FALSE = "missed", "false"
-OPERATING, PREVALENCE = "operating point", "prevalence"
+OPERATING, PREVALENCE, MONOTONE = "operating point", "prevalence", "monotone"
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,15 @@ class Aim:
     `event` is the class whose finding counts. `act_at` is the least risk of the event at which it
     is the answer; `cost` says it otherwise: `{"missed": 10, "false": 1}` for two classes, or
     `{truth: {answer: cost}}`. `prevalence` is the share of the event, or of each class, where the
-    rules will be used.
+    rules will be used. `monotone` names numeric features along which, all else equal, the chance of
+    the event, or a regression's value, never falls ("+") or never rises ("-").
     """
 
     event: object = None
     act_at: float | None = None
     cost: Mapping[str, Any] | None = None
     prevalence: float | Mapping[str, float] | None = None
+    monotone: Mapping[str, str] | None = None
 
     @classmethod
     def of_rules(cls, rules: Rules) -> Aim:
@@ -47,6 +50,7 @@ class Aim:
             stated.get("act_at"),
             stated.get("cost"),
             rules.provenance.get(PREVALENCE),
+            rules.provenance.get(MONOTONE),
         )
 
     def stated(self) -> dict[str, Any]:
@@ -59,11 +63,13 @@ class Aim:
         if self.prevalence is not None:
             given = self.prevalence
             found[PREVALENCE] = dict(given) if isinstance(given, Mapping) else float(given)
+        if self.monotone:
+            found[MONOTONE] = dict(self.monotone)
         return found
 
     def target(self, target: Target) -> Target:
         """Return the target with the event; raises `OptionError` for a class that it lacks."""
-        if self == Aim():
+        if replace(self, monotone=None) == Aim():
             return target
         if not target.classes:
             raise OptionError(
@@ -73,6 +79,32 @@ class Aim:
         if self.event is None:
             return target
         return replace(target, event=_class_of("event", self.event, target))
+
+    def check_monotone(self, features: Sequence[Feature], target: Target) -> None:
+        """Raise `OptionError` for an order that can't be kept, or not along these features."""
+        if self.monotone is None:
+            return
+        if not isinstance(self.monotone, Mapping):
+            raise OptionError(f'monotone: got {shown(self.monotone)}, expected {{"age": "+"}}')
+        if self.monotone and len(target.classes) > 2:
+            raise OptionError(
+                f"monotone: {shown(target.name)} has {len(target.classes)} classes, expected two,"
+                " or a number"
+            )
+        numeric = [feature.name for feature in features if feature.type.numeric]
+        kinds = {feature.name: feature.type for feature in features}
+        for name, sign in self.monotone.items():
+            if name not in kinds:
+                raise OptionError(
+                    f"monotone: no feature {shown(name)}{nearest(str(name), numeric)}"
+                )
+            if name not in numeric:
+                raise OptionError(
+                    f"monotone: {shown(name)} is of type {kinds[name]}, expected a numeric feature"
+                    f"{nearest(name, numeric)}"
+                )
+            if sign not in SIGNS:
+                raise OptionError(f"monotone: {name}: got {shown(sign)}, expected + or -")
 
     def costs(self, target: Target, event: int | None) -> Floats | None:
         """Return what it costs to answer a class [C, C] where another is true, None if unstated.

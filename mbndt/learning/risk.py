@@ -15,6 +15,8 @@ import numpy as np
 from mbndt.arrays import Floats
 from mbndt.interpreter import route
 from mbndt.learning.aim import scores
+from mbndt.learning.isotonic import Pair, isotonic
+from mbndt.learning.monotone import kept, leaf_pairs, of_two
 from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Leaf, Rules
 
@@ -29,10 +31,12 @@ def with_risks(rules: Rules, training: TrainingSet, view: Floats | None) -> Rule
     """Return rules whose leaves have the risk of each class, from a view of the rows [n, C].
 
     Without a view rows speak for themselves alone. Where costs are stated the scores, and so the
-    labels, follow from the risks. A regression has no risks.
+    labels, follow from the risks. A regression has no risks. Risks, scores and values are pooled
+    where they would not be as monotone as was asked for.
     """
+    pairs = leaf_pairs(rules, training)
     if training.codes is None:
-        return rules
+        return _ordered_values(rules, training, pairs) if pairs else rules
     weights, own = training.weights, training.indicators()
     said = own if view is None else (1 - VIEW_SHARE) * own + VIEW_SHARE * view
     prior = training.shares()
@@ -40,11 +44,34 @@ def with_risks(rules: Rules, training: TrainingSet, view: Floats | None) -> Rule
     rows = np.bincount(leaf, weights, len(rules.leaves))
     sums = np.zeros((len(rules.leaves), own.shape[1]))
     np.add.at(sums, leaf, said * weights[:, None])
-    risk = (sums + PRIOR_ROWS * prior) / (rows + PRIOR_ROWS)[:, None]
+    worth = np.asarray(rows + PRIOR_ROWS, np.float64)
+    risk = (sums + PRIOR_ROWS * prior) / worth[:, None]
+    event = rules.event
+    if pairs and event is not None:
+        risk = of_two(risk, worth, pairs, event)
     if training.prevalence is not None:
         risk = at_prevalence(risk, prior, training.prevalence)
     risk /= risk.sum(1, keepdims=True)
-    return rules.with_leaves(lambda end: _answering(end, risk[end.leaf], training, rules.event))
+    if not pairs or event is None:
+        return rules.with_leaves(lambda end: _answering(end, risk[end.leaf], training, event))
+    risk = of_two(risk, worth, pairs, event)  # to the last bit
+    found = rules.with_leaves(lambda end: _answering(end, risk[end.leaf], training, event))
+    score = np.array([leaf.value for leaf in found.leaves], np.float64)
+    mass = np.bincount(leaf, weights * training.class_weights()[training.codes], len(rows))
+    score = of_two(score, np.maximum(mass, PRIOR_ROWS), pairs, event)
+    found = found.with_leaves(lambda end: replace(end, value=tuple(score[end.leaf].tolist())))
+    assert kept(found, training)
+    return found
+
+
+def _ordered_values(rules: Rules, training: TrainingSet, pairs: list[Pair]) -> Rules:
+    leaf = route(rules, training.typed, training.n_rows)
+    rows = np.bincount(leaf, training.weights, len(rules.leaves))
+    values = np.array([end.value for end in rules.leaves], np.float64)
+    values = isotonic(values, np.maximum(rows, PRIOR_ROWS), pairs)
+    found = rules.with_leaves(lambda end: replace(end, value=float(values[end.leaf])))
+    assert kept(found, training)
+    return found
 
 
 def _answering(leaf: Leaf, risk: Floats, training: TrainingSet, event: int | None) -> Leaf:

@@ -252,7 +252,12 @@ def aimed(training: TrainingSet, aim: Aim) -> TrainingSet:
     """
     outcome = replace(training.outcome, target=aim.target(training.target))
     training = replace(training, outcome=outcome)
+    aim.check_monotone(training.features, training.target)
     event = training.event
+    if aim.monotone and event is not None:
+        # What is to rise is settled for all parts of these rows, and stands in the rules.
+        target = replace(training.target, event=training.target.classes[event])
+        training = replace(training, outcome=replace(training.outcome, target=target))
     costs = aim.costs(training.target, event)
     shares = aim.shares(training.target, event)
     return replace(training, costs=costs, prevalence=shares, aim=aim)

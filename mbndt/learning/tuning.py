@@ -182,6 +182,7 @@ def _facts(training: TrainingSet, folds: int, settings: Settings) -> dict[str, A
     for column in training.typed.values():
         digest.update(column.values.tobytes() + column.missing.tobytes())
     digest.update(training.numbers().tobytes() + training.weights.tobytes())
+    digest.update(repr(training.aim.stated()).encode())
     measure = "balanced accuracy" if isinstance(training.outcome, Labels) else "R squared"
     fixed = {name: value for name, value in asdict(settings).items() if name != "device"}
     return {

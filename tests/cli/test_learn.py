@@ -8,6 +8,7 @@ from command_line import caller, failed, write_csv
 from conftest import EXAMPLE
 
 from mbndt import load
+from mbndt.rules.monotone import zigzags
 
 TRAIN = ["train", "DATA", "--target", "y", "-o", "OUT"]
 
@@ -170,3 +171,41 @@ def test_what_answers_are_for_is_read_from_options_and_files(run, tmp_path):
     failed(run(*words, "--event", "maybe"), "--event: no class 'maybe'")
     failed(run(*words, "--prevalence", "x"), "--prevalence: got 'x', expected a number")
     failed(run(*words, "--holdout", 0.2, "--refits", 3), "--refits, --holdout: expected one")
+
+
+def test_an_order_is_asked_for_kept_and_shown(run, tmp_path):
+    data = write_csv(tmp_path / "data.csv", 300)
+    words = ["--target", "y", "--preset", "fast", "--refits", 0, "-o", out := tmp_path / "m.pt"]
+    code, said, _ = run("train", data, *words, "--monotone", "x=+,n=+", "--report", tmp_path / "r")
+    assert code == 0
+    assert "\nmonotone: x +, n + (for yes)\n" in said
+    assert json.loads((tmp_path / "r").read_text())["monotone"] == {"x": "+", "n": "+"}
+    assert "\nmonotone: x +, n + (for yes)\n" in run("show", out)[1]
+    assert not any(zigzags(load(out), name) for name in "xn")
+    for text, message in (
+        ("x", "got 'x', expected NAME=+ or NAME=-"),
+        ("x=+,x=-", "x: got + and -, expected one of them"),
+        ("x=1", "x: got '1', expected + or -"),
+        ("flag=+", "'flag' is of type boolean, expected a numeric feature"),
+        ("xx=+", "no feature 'xx'; did you mean 'x'"),
+    ):
+        failed(run("train", data, *words, "--monotone", text), "monotone: " + message)
+
+
+def test_rules_that_turn_are_told_of(run, tmp_path):
+    path, parts = tmp_path / "rules.json", [{"below": 1, "to": 0}, {"below": 2, "to": 1}, {"to": 0}]
+    ends = [{"leaf": 0, "value": 3.5}, {"leaf": 1, "value": 4.5}]
+    document = {
+        "format": "mbndt-rules",
+        "version": 1,
+        "name": "dose",
+        "task": "regression",
+        "target": {"name": "dose", "type": "float64"},
+        "features": [{"name": "age", "type": "integer"}],
+        "root": {"feature": "age", "intervals": parts, "missing": 0, "children": ends},
+    }
+    path.write_text(json.dumps(document))
+    assert run("show", path)[1].splitlines()[2] == "not monotone: age"
+    parts[2]["to"] = 1
+    path.write_text(json.dumps(document))
+    assert "monotone" not in run("show", path)[1]

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbndt.arrays import Array, Floats, Indices
 from mbndt.learning.refine.histograms import BinSums
+from mbndt.learning.refine.ordering import ordered_ends
 from mbndt.learning.refine.problem import BinSplit, Classes, Problem, Tree
 from mbndt.learning.refine.resplit import improve
 from mbndt.learning.refine.segments import (
@@ -112,7 +113,7 @@ def regrow(problem: Problem, tree: Tree, index: Indices, depth: int, seed: int) 
 def least_impurity(problem: Problem, index: Indices) -> BinSplit | None:
     """Return the split of least impurity."""
     sums = BinSums.of(problem, index, problem.goal.moments(index))
-    ends = sums.chunks(CHUNKS)
+    ends = ordered_ends(problem, sums.prefix, sums.chunks(CHUNKS))
 
     def costs(axes: Indices) -> Floats:
         return problem.goal.impurity(range_sums(sums.prefix[:, axes[:, None], ends[axes]]))

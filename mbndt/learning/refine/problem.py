@@ -5,6 +5,7 @@ Throughout, `index` [m] holds the positions of some of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -134,6 +135,9 @@ class Problem:
 
     `counts` [n] is how many rows each row counts for (None: one). `own` [n, C] counts it for its
     own class, and a leaf that answers class c needs `least[c]` such; None where any leaf will do.
+
+    `signs` [F] are 1 for axes along which the class `event`, or the value, is never to fall, -1
+    where it is never to rise, and 0 for all others; () for none.
     """
 
     bins: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -146,6 +150,8 @@ class Problem:
     counts: Floats | None = None
     own: Floats | None = None
     least: tuple[int, ...] = ()
+    signs: tuple[int, ...] = ()
+    event: int = 1
 
     @cached_property
     def weights(self) -> Floats:
@@ -159,7 +165,12 @@ class Problem:
 
     def among(self, axes: Indices) -> Problem:
         """Return the problem with some of the axes only."""
-        return replace(self, bins=self.bins[axes], sizes=tuple(self.sizes[a] for a in axes))
+        return replace(
+            self,
+            bins=self.bins[axes],
+            sizes=tuple(self.sizes[a] for a in axes),
+            signs=tuple(self.signs[a] for a in axes) if self.signs else (),
+        )
 
     def take(self, index: Indices, depth: int) -> Problem:
         """Return the problem of some of the rows, with another depth."""
@@ -229,15 +240,9 @@ def merged(problem: Problem, tree: Tree, index: Indices) -> Tree:
     )
     if not len(alive):
         return problem.goal.best(index)
-    children = [every[i] for i in alive.tolist()]
-    leaves: dict[Tree, int] = {}
-    first = [
-        i if isinstance(child, BinSplit) else leaves.setdefault(child, i)
-        for i, child in enumerate(children)
-    ]
     place = np.full(len(tree.children), -1)
-    place[alive] = first
-    return split_of(tree.axis, _filled(place[tree.to]), children)
+    place[alive] = np.arange(len(alive))
+    return joined(tree.axis, _filled(place[tree.to]), [every[i] for i in alive.tolist()])
 
 
 def _counted(problem: Problem, index: Indices) -> tuple[float, Floats | None]:
@@ -256,6 +261,16 @@ def _filled(to: Indices) -> Indices:
     values, counts = np.unique(found[:-1], return_counts=True)
     found[-1] = to[-1] if to[-1] >= 0 else values[np.argmax(counts)]
     return found
+
+
+def joined(axis: int, to: Indices, children: Sequence[Tree]) -> Tree:
+    """Return a split whose bins go to `children[to]`, with equal leaves as one."""
+    leaves: dict[Tree, int] = {}
+    first = [
+        i if isinstance(child, BinSplit) else leaves.setdefault(child, i)
+        for i, child in enumerate(children)
+    ]
+    return split_of(axis, np.array(first)[to], [*children])
 
 
 def split_of(axis: int, to: Indices, choices: list[Tree]) -> Tree:

@@ -20,6 +20,7 @@ from mbndt.learning.provenance import earlier_data, trained_on
 from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
 from mbndt.learning.refine.evidence import Evidence
 from mbndt.learning.refine.greedy import best_ahead, grow_among, least_impurity, regrow
+from mbndt.learning.refine.ordering import in_order
 from mbndt.learning.refine.out_of_bag import blended, forest_view
 from mbndt.learning.refine.problem import BinSplit, Problem, Tree, merged
 from mbndt.learning.refine.resplit import improve
@@ -27,6 +28,7 @@ from mbndt.learning.risk import with_risks
 from mbndt.learning.settings import SMOOTHED_ROWS, Settings
 from mbndt.learning.training_set import TrainingSet, aimed, unit_weights
 from mbndt.rules import Leaf, Node, Rules
+from mbndt.rules.monotone import SIGNS
 from mbndt.tables.schema import Schema
 from mbndt.tables.table import Table
 from mbndt.tables.target import infer_target
@@ -79,6 +81,8 @@ def refine(
         training.weights,
         None if classes is None else outcome * training.weights[:, None],
         () if classes is None else tuple(map(settings.least, classes.tolist())),
+        _signs(training, axes),
+        training.event or 0,
     )
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
@@ -95,12 +99,21 @@ def refine(
     if not exact and settings.penalty is None:
         best = Evidence(problem, axes, outcome, view).borne_out(best, problem.index)
         best = merged(problem, best, problem.index)
+    best = in_order(problem, best, problem.index)
     if isinstance(best, BinSplit):
         root = _Build(training, axes, problem, itertools.count()).node(best, problem.index)
     else:  # no split tells anything, so the most common class is the answer
         root = training.single_leaf()
     rules = Rules(training.target.name, training.target, training.features, root)
     return Refined(rules, problem.objective(best, problem.index), before, after, view)
+
+
+def _signs(training: TrainingSet, axes: Sequence[Axis]) -> tuple[int, ...]:
+    stated = training.aim.monotone or {}
+    signs = tuple(
+        SIGNS[stated[axis.feature.name]] if axis.feature.name in stated else 0 for axis in axes
+    )
+    return signs if any(signs) else ()
 
 
 def _greedy(problem: Problem, count: int, seed: int) -> list[Tree]:

@@ -25,6 +25,7 @@ import numpy as np
 
 from mbndt.arrays import Floats, Indices
 from mbndt.learning.refine.histograms import BinSums
+from mbndt.learning.refine.ordering import barrier, in_order, ordered_ends
 from mbndt.learning.refine.problem import BinSplit, Classes, Numbers, Problem, Tree, split_of
 from mbndt.learning.refine.segments import best_segments, least_totals, range_sums
 
@@ -34,11 +35,14 @@ TINY = 1e-9  # what counts as no change of an objective, relative
 
 def improve(problem: Problem, tree: Tree, sweeps: int = 20) -> Tree:
     """Re-split a tree bottom-up, again and again, until the objective stops falling."""
+    tree = in_order(problem, tree, problem.index)
     before = problem.objective(tree, problem.index)
     settled = _Settled()
     for _ in range(sweeps):
-        tree = _sweep(problem, tree, problem.index, problem.depth, settled)
-        after = problem.objective(tree, problem.index)
+        swept = _sweep(problem, tree, problem.index, problem.depth, settled)
+        after = problem.objective(swept, problem.index)
+        # It can rise only where parts that were improved alone had to be brought in order.
+        tree = swept if after <= before else tree
         if after > before - TINY * max(1.0, before):
             break
         before = after
@@ -82,6 +86,7 @@ def _sweep(problem: Problem, tree: Tree, index: Indices, depth: int, settled: _S
 
 def resplit(problem: Problem, tree: Tree, index: Indices) -> Tree:
     """Return the best split of rows among the children's subtrees and new leaves, or the tree."""
+    tree = in_order(problem, tree, index)
     best, least = tree, problem.objective(tree, index)
     if not isinstance(tree, BinSplit):
         tree = problem.goal.best(index)
@@ -95,6 +100,9 @@ def resplit(problem: Problem, tree: Tree, index: Indices) -> Tree:
             continue
         made = make()
         value = problem.objective(made, index)
+        if problem.signs and value < least:
+            made = in_order(problem, made, index)
+            value = problem.objective(made, index)
         if value < least - TINY * max(1.0, least):
             best, least = made, value
     return best
@@ -139,15 +147,20 @@ def _choice_cuts(
     running minima, for all axes at once.
     """
     prefix, missing = sums.prefix[:among], sums.missing[:among]
+    closed = np.zeros(prefix.shape[1:])
+    if problem.signs and among == 2:
+        # A row costs one of two classes what it weighs for the other.
+        closed = barrier(problem, prefix[::-1])
     reached = [prefix.min(0)]
     for _ in range(1, min(problem.branching, prefix.shape[2] - 1)):
-        step = reached[-1] - prefix
+        step = reached[-1] + closed - prefix
         np.minimum.accumulate(step, axis=2, out=step)
         step += prefix
         reached.append(step.min(0) + problem.penalty)
 
     def make(axis: int, k: int) -> Tree:
-        pieces = _choices_back(prefix[:, axis], [r[axis] for r in reached[: k + 1]], sums.gap(axis))
+        before = [each[axis] + closed[axis] for each in reached[: k + 1]]
+        pieces = _choices_back(prefix[:, axis], before, sums.gap(axis))
         to = sums.table(axis, pieces, choices)
         if sums.bin_counts(axis)[-1]:
             used = np.isin(np.arange(among), to[:-1])
@@ -165,7 +178,7 @@ def _choice_cuts(
 def _choices_back(
     prefix: Floats, reached: list[Floats], gap: Indices
 ) -> list[tuple[int, int, int]]:
-    """Return the pieces whose costs `reached` [k, W+1] came from on one axis.
+    """Return the pieces whose costs `reached` [k, W+1], infinite for no cut, came from on one axis.
 
     `prefix` is [K, W+1]; among equal cuts the one in the widest gap is taken.
     """
@@ -191,6 +204,8 @@ def _leaf_cuts(
     `sums` has the goal's moments and then each subtree's losses.
     """
     ends = sums.chunks(CHUNKS)
+    if not subtrees:
+        ends = ordered_ends(problem, sums.prefix[: goal.MOMENTS], ends)
     last = goal.MOMENTS + len(subtrees)
 
     def options(axes: Indices) -> Floats:

@@ -358,3 +358,11 @@ def test_an_interval_that_is_none_is_not_printed():
         "about 10 in 100 (interval NOT STATED)",
         "about 80 in 100 (interval NOT STATED)",
     ]
+
+
+def test_a_promised_order_is_said_where_it_holds():
+    x = Feature("age", FeatureType.FLOAT64)
+    rules = replace(two_way(x, 1.0), provenance={"monotone": {"age": "+"}})
+    shown = [rules.leaves[0].value, rules.leaves[1].value]
+    turned = rules.with_leaves(lambda leaf: replace(leaf, value=shown[1 - leaf.leaf]))
+    assert sum("as age rises it never falls" in sheet_text(r) for r in (rules, turned)) == 1
