@@ -12,6 +12,7 @@ import numpy as np
 
 from mbndt.arrays import Flags, Floats, Ints
 from mbndt.errors import shown, warn
+from mbndt.learning.apart import apart
 from mbndt.learning.training_set import TrainingSet
 from mbndt.rules import Feature, FeatureType
 from mbndt.tables.schema import Schema
@@ -53,6 +54,8 @@ def without_row_index(table: Table, target: str, schema: Schema) -> Table:
 def warn_of_columns(table: Table, training: TrainingSet) -> None:
     """Warn of columns that number or name the rows, lack a better type, or alone tell the target.
 
+    Or that have a value which stands apart.
+
     `training` has the columns of `table`, typed.
     """
     if training.n_rows < LEAST_ROWS:
@@ -68,6 +71,7 @@ def warn_of_columns(table: Table, training: TrainingSet) -> None:
             and f"alone tells {shown(training.target.name)} {told}; check that"
             " it is known before the answer is"
         )
+        message = message or _apart(feature, column)
         if message:
             warn(f"{table.source}: column {shown(feature.name)} {message}")
 
@@ -96,6 +100,21 @@ def _is_running(column: Column) -> bool:
     if int(values.max()) - int(low) != len(values) - 1:
         return False
     return bool(np.bincount((values - low).astype(np.int64)).max() == 1)
+
+
+def _apart(feature: Feature, column: Column) -> str:
+    """Tell of a value that stands apart at an end, as a code for a missing one does."""
+    if not feature.type.numeric:
+        return ""
+    values = column.values[~column.missing].astype(np.float64)
+    found = apart(values[np.isfinite(values)])
+    if found is None:
+        return ""
+    value, low, high = (f"{number:,.6g}" for number in (found[0], *found[2:]))
+    return (
+        f"has {value} in {found[1]:,} of {column.values.size:,} rows, far from all other values"
+        f" ({low} to {high}); if it stands for a missing or a wrong one, leave such cells empty"
+    )
 
 
 def _worded(table: Table, feature: Feature, column: Column) -> str:

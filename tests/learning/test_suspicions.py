@@ -7,9 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn import datasets
 
 from mbndt.errors import DataWarning
+from mbndt.learning.apart import apart
 from mbndt.learning.pipeline import prepare
 from mbndt.learning.settings import preset
 from mbndt.tables.csv_files import parse_csv
@@ -141,6 +144,65 @@ def test_numbers_and_dates_kept_as_texts_are_named(draw, y):
 def test_strong_predictors_of_known_sets_are_not_suspected(name):
     frame = getattr(datasets, f"load_{name}")(as_frame=True).frame
     assert told(frame, "target") == {}
+
+
+def test_values_that_stand_apart_at_an_end_are_named(draw, y):
+    def with_(value, rows, values):
+        found = np.array(values, float)
+        found[:rows] = value
+        return found
+
+    sugar = draw.normal(120, 30, ROWS).round().clip(50, 200)
+    columns = {
+        "zeros": with_(0, 5, sugar),
+        "nines": with_(999, 3, sugar),
+        "lowest": with_(-1, 9, sugar),
+        "single": with_(55, 1, draw.integers(0, 7, ROWS)),
+        "one zero": with_(0, 1, sugar),
+        "spent": with_(0, 200, draw.lognormal(3, 1, ROWS)),
+        "visits": draw.poisson(1, ROWS),
+        "skewed": draw.lognormal(0, 1, ROWS),
+        "large": with_(1.7e308, 1, -1.7e308 * draw.random(ROWS)),
+        "y": y,
+    }
+    found = told(columns)
+    assert found.keys() == {"zeros", "nines", "lowest", "single"}
+    least, most = sugar[9:].min(), sugar[9:].max()
+    assert found["zeros"].startswith("has 0 in 5 of 400 rows, far from all other values (5")
+    assert found["lowest"] == (
+        f"has -1 in 9 of 400 rows, far from all other values ({least:g} to {most:g}); if it stands"
+        " for a missing or a wrong one, leave such cells empty"
+    )
+    assert found["single"].startswith("has 55 in 1 of 400 rows, far from all other values (0 to 6)")
+
+
+@pytest.mark.parametrize("rows", [60, 300, 2000])
+def test_tails_of_ordinary_columns_hold_nothing_apart(rows):
+    draw = np.random.default_rng(3)
+    kinds = {
+        "normal": lambda: draw.normal(size=rows),
+        "skewed": lambda: draw.lognormal(0, 1, rows),
+        "waiting": lambda: draw.exponential(size=rows),
+        "counts": lambda: draw.poisson(3, rows),
+        "mostly none": lambda: draw.exponential(size=rows) * (draw.random(rows) < 0.4),
+        "whole": lambda: draw.integers(0, 100, rows),
+        "student": lambda: draw.standard_t(3, rows),
+        "in steps": lambda: np.round(draw.lognormal(3, 1, rows)),
+    }
+    alarms = [apart(kind().astype(float)) is not None for kind in kinds.values() for _ in range(99)]
+    assert np.mean(alarms) < 0.005
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=99), st.booleans())
+def test_what_stands_apart_is_an_end_of_the_column(values, twice):
+    column = np.array(values * 60 if twice else values, float)
+    found = apart(column)
+    assert apart(np.array([])) is None
+    if found is not None:
+        value, count, low, high = found
+        others = column[column != value]
+        assert (count, low, high) == (np.sum(column == value), others.min(), others.max())
+        assert value < low or value > high
 
 
 def test_small_tables_and_classes_of_few_rows_are_left_alone():
