@@ -305,7 +305,7 @@ def test_provenance_is_anybodys_json_and_never_stops_a_sheet_or_makes_figures_up
         ]
     )
     keys = ["training rows", "class rows", "features", "held out", "evidence", "validation"]
-    keys += ["operating point", "prevalence"]
+    keys += ["operating point", "prevalence", "monotone"]
     facts = {key: data.draw(strange) for key in keys}
     if rules.features:
         facts["features"] = {
@@ -316,6 +316,7 @@ def test_provenance_is_anybodys_json_and_never_stops_a_sheet_or_makes_figures_up
     kind = data.draw(st.sampled_from(["held out", "cross-fitted", "none", None]))
     figures = ["table", "accuracy", "commonest", "auc", "calibration", "points", "useful", "r2"]
     evidence = {key: data.draw(strange) for key in ("rows", "folds", "leaves", "intervals")}
+    evidence["first question"] = data.draw(strange)
     evidence["performance"] = {key: data.draw(strange) for key in figures}
     evidence["performance"]["event"] = rules.event
     facts["evidence"] = data.draw(st.just({"kind": kind, **evidence}) | strange)
@@ -366,3 +367,18 @@ def test_a_promised_order_is_said_where_it_holds():
     shown = [rules.leaves[0].value, rules.leaves[1].value]
     turned = rules.with_leaves(lambda leaf: replace(leaf, value=shown[1 - leaf.leaf]))
     assert sum("as age rises it never falls" in sheet_text(r) for r in (rules, turned)) == 1
+
+
+def test_how_often_refits_began_alike_is_said_where_it_can_be_true(example):
+    def said(**facts):
+        text = sheet_text(with_evidence(example, "cross-fitted", **{"first question": facts}))
+        return re.findall(r"\| First question \| (.*) \|", text)
+
+    assert said(feature="lactate", refits=5, alike=4) == ["lactate came first in 4 of 5 refits"]
+    for facts in (
+        {"feature": None, "refits": 5, "alike": 5},
+        {"feature": "lactate", "refits": 5, "alike": 6},
+        {"feature": "lactate", "refits": 0, "alike": 0},
+        {"feature": "lactate", "refits": 5, "alike": True},
+    ):
+        assert said(**facts) == []
