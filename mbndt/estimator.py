@@ -50,6 +50,8 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         refine: bool | None = None,
         penalty: float | None = None,
         compact: bool | None = None,
+        min_rows: int | None = None,
+        min_events: int | None = None,
         monotone: Mapping[str, str] | None = None,
         monitor: str | None = None,
         schema: Declared = None,
@@ -64,6 +66,8 @@ class _Learner(BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.penalty = penalty
         self.compact = compact
+        self.min_rows = min_rows
+        self.min_events = min_events
         self.monotone = monotone
         self.monitor = monitor
         self.schema = schema
@@ -181,6 +185,11 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
         Price of an interval, in rows of mean weight; by the noise of the labels where None.
     compact
         Fewer leaves: whether the price of an interval is tripled.
+    min_rows
+        Least rows of a leaf; 3, or fewer where there are fewer than 90 rows, where None.
+    min_events
+        Least rows of the event in a leaf, unless it has as many rows as hold so many at the overall
+        share.
     class_weight
         "balanced" (classes weigh equally), None (as their rows do), or {label: weight}, 1 for
         labels that it lacks. Probabilities count rows by these weights.
@@ -236,6 +245,8 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
         refine: bool | None = None,
         penalty: float | None = None,
         compact: bool | None = None,
+        min_rows: int | None = None,
+        min_events: int | None = None,
         class_weight: str | Mapping[Any, float] | None = "balanced",
         monotone: Mapping[str, str] | None = None,
         monitor: str | None = None,
@@ -252,6 +263,8 @@ class MBNDTClassifier(ClassifierMixin, _Learner):  # type: ignore[misc]
             refine=refine,
             penalty=penalty,
             compact=compact,
+            min_rows=min_rows,
+            min_events=min_events,
             monotone=monotone,
             monitor=monitor,
             schema=schema,
@@ -313,6 +326,11 @@ class MBNDTRegressor(RegressorMixin, _Learner):  # type: ignore[misc]
         Price of an interval, in rows of mean weight; by the noise of the labels where None.
     compact
         Fewer leaves: whether the price of an interval is tripled.
+    min_rows
+        Least rows of a leaf; 3, or fewer where there are fewer than 90 rows, where None.
+    min_events
+        Least rows of the event in a leaf, unless it has as many rows as hold so many at the overall
+        share.
     monotone
         Numeric columns along which, all else equal, the answer never falls (`{"age": "+"}`) or
         never rises (`"-"`).

@@ -207,7 +207,7 @@ def train(
     _deliver(model, output, report, target, missing, quiet)
 
 
-@with_options(settings_options(("seed", "class_weight")))
+@with_options(settings_options(("seed", "class_weight", "min_rows", "min_events")))
 def tune(
     data: Data,
     target: TargetColumn,
@@ -344,7 +344,7 @@ def _learning_table(
 
 @with_options(
     settings_options(
-        ("depth", "branching", "seed", "class_weight", "penalty"),
+        ("depth", "branching", "seed", "class_weight", "penalty", "min_rows", "min_events"),
         depth="4, or that of the rules if greater",
         branching="6",
     )

@@ -9,9 +9,10 @@ import numpy as np
 
 from mbndt.arrays import Floats
 from mbndt.extras import needed
+from mbndt.learning.enough import enough
 from mbndt.learning.holdout import stratified
+from mbndt.learning.joining import joined
 from mbndt.learning.model import Model
-from mbndt.learning.monotone import joined
 from mbndt.learning.network.encoding import fit_encoder
 from mbndt.learning.network.pruning import prune
 from mbndt.learning.provenance import learned
@@ -40,8 +41,9 @@ def fit(training: TrainingSet, settings: Settings, progress: Progress | None = N
         pairs = tuple(zip(found.before, found.after, strict=True))
         model = replace(model, rules=found.rules, starts=pairs, objective=found.objective)
         view = found.view
-    rules = with_risks(training.counted(model.rules), repeated, view)
-    while (fewer := joined(rules, repeated)) is not rules and training.aim.monotone:
+    rules = enough(model.rules, repeated, settings)
+    rules = with_risks(training.counted(rules), repeated, view)
+    while training.aim.monotone and (fewer := joined(rules, repeated)) is not rules:
         # What was pooled to be monotone is one leaf.
         rules = with_risks(training.counted(fewer), repeated, view)
     rules = replace(rules, provenance=learned(rules, training, settings))

@@ -11,6 +11,7 @@ import numpy as np
 from mbndt.arrays import Flags, Floats
 from mbndt.errors import DataError, OptionError, warn
 from mbndt.learning.aim import Aim
+from mbndt.learning.enough import check_enough
 from mbndt.learning.fit import fit
 from mbndt.learning.holdout import hold_out
 from mbndt.learning.model import Model, with_evidence
@@ -64,6 +65,7 @@ def learn(
     )
     among, held = hold_out(labelled, holdout, settings.seed)
     training = labelled.take(among)
+    check_enough(settings, training)
     model = replace(fit(training, settings, progress), dropped=dropped)
     if len(held):
         return with_evidence(model, held_out(model.rules, labelled.take(held)))

@@ -34,6 +34,11 @@ def learned(rules: Rules, training: TrainingSet, settings: Settings) -> dict[str
         "depth": settings.depth,
         "branching": settings.branching,
         "seed": settings.seed,
+        **{
+            key: least
+            for key in ("min_rows", "min_events")
+            if (least := getattr(settings, key)) is not None
+        },
         **training.aim.stated(),
         **trained_on(rules, training),
     }

@@ -86,6 +86,19 @@ class Settings(Options):
         bounds=(0.0, 1e9),
         otherwise="by the noise of the labels, or the number of rows",
     )
+    min_rows: int | None = option(
+        None,
+        "least training rows of a leaf",
+        bounds=(1, 10**9),
+        otherwise="3, or fewer where there are fewer than 90 rows",
+    )
+    min_events: int | None = option(
+        None,
+        "least training rows of the event in a leaf, unless it has as many rows as hold so many at"
+        " the overall share, so that few events are a finding",
+        bounds=(1, 10**9),
+        otherwise="no minimum",
+    )
     thrift: float = option(1.0, "factor on the penalty", bounds=(0.0, 1e9), basic=False)
     smoothing: float = option(
         0.0, "weight of a forest's answers in the labels", bounds=(0.0, 1.0), basic=False
@@ -122,7 +135,7 @@ class Settings(Options):
 
     def fewest(self, rows: float) -> int:
         """Return the rows that an interval must have at least, out of so many training rows."""
-        return min(FEWEST, max(1, int(rows // ROWS_OF_ONE)))
+        return self.min_rows or min(FEWEST, max(1, int(rows // ROWS_OF_ONE)))
 
     def least(self, rows: float) -> int:
         """Return the rows of a class that a leaf with this answer must have, out of so many."""

@@ -25,6 +25,7 @@ from mbndt._version import __version__
 from mbndt.arrays import Floats
 from mbndt.errors import DataError, OptionError, shown
 from mbndt.learning.aim import Aim
+from mbndt.learning.enough import check_enough
 from mbndt.learning.fit import fit
 from mbndt.learning.holdout import Folds, evaluate, folds, hold_out
 from mbndt.learning.model import Model, with_evidence
@@ -115,6 +116,7 @@ def tune(
     )
     among, held = hold_out(labelled, holdout, settings.seed)
     training = labelled.take(among)
+    check_enough(settings, training)
     parts = _folds(training, folds, settings.seed)
     space = _space(settings, training.n_rows)
     name = study or target

@@ -16,7 +16,7 @@ from mbndt.errors import OptionError
 from mbndt.interpreter import leaf_ids
 from mbndt.learning.aim import Aim
 from mbndt.learning.isotonic import isotonic
-from mbndt.learning.monotone import joined
+from mbndt.learning.joining import joined
 from mbndt.learning.pipeline import learn, prepare
 from mbndt.learning.refine.ordering import corners
 from mbndt.learning.refine.refine import refine_rules

@@ -137,7 +137,8 @@ class Problem:
     own class, and a leaf that answers class c needs `least[c]` such; None where any leaf will do.
 
     `signs` [F] are 1 for axes along which the class `event`, or the value, is never to fall, -1
-    where it is never to rise, and 0 for all others; () for none.
+    where it is never to rise, and 0 for all others; () for none. A leaf needs `events` rows of that
+    class, or `rows_of_events` rows in all.
     """
 
     bins: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -152,6 +153,8 @@ class Problem:
     least: tuple[int, ...] = ()
     signs: tuple[int, ...] = ()
     event: int = 1
+    events: int = 0
+    rows_of_events: float = 0.0
 
     @cached_property
     def weights(self) -> Floats:
@@ -189,6 +192,8 @@ class Problem:
         `own` [C] is how much they count by class.
         """
         room = count / self.fewest
+        if self.events and own is not None:
+            room = min(room, max(float(own[self.event]) / self.events, count / self.rows_of_events))
         if own is None or isinstance(tree, BinSplit) or not self.least:
             return room
         return min(room, float(own[int(tree)]) / self.least[int(tree)])

@@ -15,6 +15,7 @@ import numpy as np
 from mbndt.arrays import Floats, Indices
 from mbndt.errors import DataError
 from mbndt.learning.aim import Aim
+from mbndt.learning.enough import check_enough, enough
 from mbndt.learning.network.encoding import typed_columns
 from mbndt.learning.provenance import earlier_data, trained_on
 from mbndt.learning.refine.bins import Axis, bin_table, bins_of, fit_axes
@@ -83,6 +84,8 @@ def refine(
         () if classes is None else tuple(map(settings.least, classes.tolist())),
         _signs(training, axes),
         training.event or 0,
+        settings.min_events or 0,
+        _rows_of_events(training, settings),
     )
     trees = [_from_rules(axes, rules, problem) for rules in starts]
     trees += _greedy(problem, settings.greedy, settings.seed)
@@ -91,7 +94,7 @@ def refine(
     trees = [improve(problem, tree) for tree in trees]
     after = tuple(problem.objective(tree, problem.index) for tree in trees)
     # A small leaf of given rules may stay, as to join it to another could cost more.
-    whole = replace(problem, fewest=1, least=()) if exact else problem
+    whole = replace(problem, fewest=settings.min_rows or 1, least=()) if exact else problem
     best = merged(whole, trees[int(np.argmin(after))], problem.index)
     if settings.regrow and training.count > SMOOTHED_ROWS and training.n_rows <= REGROWN_ROWS:
         best = regrow(problem, best, problem.index, problem.depth, settings.seed)
@@ -106,6 +109,14 @@ def refine(
         root = training.single_leaf()
     rules = Rules(training.target.name, training.target, training.features, root)
     return Refined(rules, problem.objective(best, problem.index), before, after, view)
+
+
+def _rows_of_events(training: TrainingSet, settings: Settings) -> float:
+    """Return how many rows hold the least events at their overall share."""
+    counts, event = training.class_counts(), training.event
+    if not settings.min_events or counts is None or event is None:
+        return 0.0
+    return float(settings.min_events * training.count / max(counts[event], 1.0))
 
 
 def _signs(training: TrainingSet, axes: Sequence[Axis]) -> tuple[int, ...]:
@@ -182,6 +193,7 @@ def refine_rules(
         settings.class_weight == "balanced",
     ).take(np.flatnonzero(weights > 0))
     training = aimed(training, Aim.of_rules(rules))
+    check_enough(settings, training)
     found = refine(training, [rules], replace(settings, greedy=0), exact=True)
     provenance = {
         **rules.provenance,
@@ -192,6 +204,7 @@ def refine_rules(
     }
     for key in ("evidence", "validation", "held out"):  # of other rules
         provenance.pop(key, None)
-    better = with_risks(training.counted(found.rules), training, found.view)
+    asked = enough(found.rules, training, settings)
+    better = with_risks(training.counted(asked), training, found.view)
     refined = replace(better, name=rules.name, provenance=provenance)
     return replace(found, rules=refined)
