@@ -130,17 +130,12 @@ def _order(rules: Rules, labels: Labels) -> Iterator[list[str]]:
     """Yield what was asked of the answers' order, and holds for every case."""
     if not (signs := promised(rules)):
         return
-    what = rules.target.name
+    what = plain(rules.target.name)
     if rules.event is not None:
-        what = labels.answer(value_text(rules.target.classes[rules.event]))
-    said = [
-        f"as {plain(name)} rises it never {'falls' if sign == '+' else 'rises'}"
-        for name, sign in signs.items()
-    ]
-    yield [
-        f"All else equal, the {'risk of ' if rules.target.classes else ''}{plain(what)}",
-        "; ".join(said),
-    ]
+        what = f"the risk of {labels.answer(value_text(rules.target.classes[rules.event]))}"
+    turns = {"+": "falls", "-": "rises"}
+    said = [f"never {turns[sign]} as {plain(name)} rises" for name, sign in signs.items()]
+    yield ["All else equal", f"{what} {', and '.join(said)}"]
 
 
 def operating_point(rules: Rules) -> str:

@@ -366,8 +366,8 @@ def refine(
 ) -> None:
     """Improve rules by exact re-splits over a table.
 
-    Their error on it plus the price of their intervals can only fall. Writes rules as JSON, or a
-    model file for -o FILE.pt.
+    Their error on it plus the price of their intervals can only fall, unless leaves lack rows that
+    are asked for. Writes rules as JSON, or a model file for -o FILE.pt.
     """
     from mbndt.checkpoint import load, model_bytes
     from mbndt.cli.report import refined_line

@@ -89,7 +89,9 @@ def test_learned_rules_keep_the_order_everywhere(classes, chosen, aim, signs):
     sizes = []
     for seed in range(2):
         table = wavy(300, seed, classes)
-        model = learn(table, "y", chosen, aim=Aim(monotone=signs, **aim), refits=2)
+        # Without a forest the refits' view of the rows makes the risks anew.
+        refits = 0 if chosen.smoothing else 2
+        model = learn(table, "y", chosen, aim=Aim(monotone=signs, **aim), refits=refits)
         assert model.rules.provenance["monotone"] == signs == promised(model.rules)
         sizes.append(len(model.rules.leaves))
         for name, sign in signs.items():

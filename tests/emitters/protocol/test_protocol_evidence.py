@@ -366,7 +366,9 @@ def test_a_promised_order_is_said_where_it_holds():
     rules = replace(two_way(x, 1.0), provenance={"monotone": {"age": "+"}})
     shown = [rules.leaves[0].value, rules.leaves[1].value]
     turned = rules.with_leaves(lambda leaf: replace(leaf, value=shown[1 - leaf.leaf]))
-    assert sum("as age rises it never falls" in sheet_text(r) for r in (rules, turned)) == 1
+    said = re.findall(r"All else equal \| (.*) \|", sheet_text(rules) + sheet_text(turned))
+    event = rules.target.classes[rules.event]
+    assert said == [f"the risk of “{event}” never falls as age rises"]
 
 
 def test_how_often_refits_began_alike_is_said_where_it_can_be_true(example):
