@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbndt.emitters.protocol.statements import Statements
 
 MEASURE = "stop, measure it first"
-UNLISTED = "stop, no answer for what is not listed"
+UNLISTED = "stop, no answer for it"
 NO_ANSWER = "stop, no answer here"
 
 

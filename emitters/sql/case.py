@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from mbndt.emitters.sql.dialects import Dialect, one_of
-from mbndt.rules import FeatureType, Leaf, Node, NumericSplit, Rules, Split, walk
+from mbndt.rules import FeatureType, Leaf, Node, NumericSplit, Rules, Split, TargetType, walk
 from mbndt.rules.cuts import Arm, Range, arms, ranges
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ def quoted(name: str) -> exp.Identifier:
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a column, of a table where one is named."""
     return exp.Column(this=quoted(name), table=None if table is None else quoted(table))
+
+
+LABELS = {
+    TargetType.STRING: "TEXT",
+    TargetType.INTEGER: "BIGINT",
+    TargetType.BOOLEAN: "BOOLEAN",
+}
+
+
+def type_of(rules: Rules, output: int) -> str:
+    """Return the type of an output, by its place among them."""
+    if output == 1:
+        return "BIGINT"
+    # A regression's value is a double, whatever the column was that it learned from.
+    return "DOUBLE" if output or not rules.target.classes else LABELS[rules.target.type]
 
 
 @dataclass(frozen=True)
@@ -53,9 +68,15 @@ class Writer:
             return self.words.say(leaf.leaf)
         told = self._told[output - 2][leaf.leaf] if output else self.rules.label(leaf)
         if told is None:
-            return exp.Null()
+            return self._nothing(output)
         # A regression over whole numbers has values that are none.
         return self.words.say(told if self.rules.target.classes else float(told))
+
+    def _nothing(self, output: int) -> Expr:
+        """Return the NULL that stands for no answer."""
+        if not self.words.typed_null:
+            return exp.Null()
+        return exp.cast(exp.Null(), type_of(self.rules, output))
 
     @cached_property
     def _told(self) -> list[Sequence[float | None]]:

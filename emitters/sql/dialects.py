@@ -168,6 +168,7 @@ class Dialect:
     hides_char: bool = False
     trims: bool = False  # whether blanks at the end of a CHAR(n) don't count
     literal: Callable[[str], Expr] = plain
+    typed_null: bool = False  # whether a CASE of nothing but NULLs would be a text
     variables: bool = False  # ${...} is replaced in the whole text before it is read
     true: str = "TRUE"
     false: str = "FALSE"
@@ -279,7 +280,7 @@ def _of_integers(value: float) -> str:
 
 
 _LIKE_POSTGRES = Dialect(
-    nan="x = CAST('NaN' AS DOUBLE PRECISION)", double="CAST(x AS DOUBLE PRECISION)"
+    typed_null=True, nan="x = CAST('NaN' AS DOUBLE PRECISION)", double="CAST(x AS DOUBLE PRECISION)"
 )
 _LIKE_TSQL = Dialect(
     # Every collation ignores blanks at the end; bytes don't.

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from mbndt.emitters.sql.case import type_of
 from mbndt.emitters.sql.dialects import TYPES
 from mbndt.errors import TargetError
-from mbndt.rules import Rules, TargetType
+from mbndt.rules import Rules
 
 if TYPE_CHECKING:
     from mbndt.emitters.sql.dialects import Expr
-
-_LABELS = {
-    TargetType.STRING: "TEXT",
-    TargetType.INTEGER: "BIGINT",
-    TargetType.BOOLEAN: "BOOLEAN",
-}
 
 
 def _in_dollars(text: str) -> Expr:
@@ -90,7 +85,7 @@ def create_function(
         )
         for feature in rules.features
     ]
-    result = exp.DataType.build(_result(rules, output))
+    result = exp.DataType.build(type_of(rules, output))
     given = [exp.ReturnsProperty(this=result)] if form.returns else []
     promised = [exp.StabilityProperty(this=exp.Literal.string(form.promises))]
     return exp.Create(
@@ -99,10 +94,3 @@ def create_function(
         expression=form.body(form.before + text) if form.body else exp.Paren(this=body),
         properties=exp.Properties(expressions=given + (promised if form.promises else [])),
     )
-
-
-def _result(rules: Rules, output: int) -> str:
-    if output == 1:
-        return "BIGINT"
-    # A regression's value is a double, whatever the column was that it learned from.
-    return "DOUBLE" if output or not rules.target.classes else _LABELS[rules.target.type]

@@ -100,7 +100,7 @@ def test_intervals_read_as_people_say_them_with_every_digit(kind, cuts, said):
 @formats
 def test_a_step_asks_about_the_label_in_its_unit_and_names_its_input(example, kind):
     text = sheet_text(example, kind)
-    assert "Step 4: Serum lactate, 0.1 to 30 mmol/L? (B)" in text
+    assert "Step 4: Serum lactate, in mmol/L? (B)" in text
     assert "Step 3: on oxygen? (C)" in text
     assert "Step 2: AVPU? (D)" in text
 
