@@ -180,9 +180,13 @@ def _warnings(rules: Rules, table: Table, before: LeafIds, after: LeafIds) -> It
 
 
 def _forgetting(rules: Rules, leaves: Collection[int]) -> Rules:
-    """Return rules some of whose leaves don't record what they were learned from."""
+    """Return rules some of whose leaves don't record what they were learned from.
+
+    Their risks stay, as their scores do: what they say of cases is from before the rounding, as the
+    provenance says.
+    """
     return rules.with_leaves(
-        lambda leaf: Leaf(leaf.leaf, leaf.value) if leaf.leaf in leaves else leaf
+        lambda leaf: Leaf(leaf.leaf, leaf.value, risk=leaf.risk) if leaf.leaf in leaves else leaf
     )
 
 

@@ -171,6 +171,13 @@ def test_leaves_that_rows_enter_or_leave_forget_what_they_were_learned_from():
     assert found.rules.provenance["class rows"] == [2, 2]
 
 
+def test_risks_stay_with_scores_where_rows_move():
+    risky = counted_rules().with_leaves(lambda leaf: replace(leaf, risk=(0.75, 0.25)))
+    found = round_rules(risky, {"x": 0}, ROWS)
+    assert found.changed == 1
+    assert [leaf.risk for leaf in found.rules.leaves] == [(0.75, 0.25)] * 2
+
+
 def test_other_leaves_keep_theirs():
     parts = (Interval(2.45, 0), Interval(9.0, 1), Interval(None, 2))
     leaves = (*counted_rules().leaves, Leaf(2, (0.5, 0.5), (7, 7)))

@@ -126,7 +126,9 @@ def targets(draw: st.DrawFn, hostile: bool, taken: set[str]) -> Target:
             classes = draw(st.lists(st.integers(INT64_MIN, INT64_MAX), unique=True, **size))
         case TargetType.BOOLEAN:
             classes = draw(st.lists(st.booleans(), min_size=1, max_size=2, unique=True))
-    return Target(name, kind, tuple(classes), draw(remarks(hostile)), draw(remarks(hostile)))
+    event = draw(st.none() | st.sampled_from(classes)) if classes else None
+    words = draw(remarks(hostile)), draw(remarks(hostile))
+    return Target(name, kind, tuple(classes), *words, event)
 
 
 def provenances(hostile: bool) -> st.SearchStrategy[dict[str, object]]:
