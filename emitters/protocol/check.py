@@ -7,8 +7,9 @@ from pathlib import Path
 
 from mbndt.emitters.protocol.emit import Protocol
 from mbndt.emitters.protocol.identity import Identity
-from mbndt.emitters.protocol.paper import read_sheet, read_tables
+from mbndt.emitters.protocol.paper import language_of, read_sheet, read_tables
 from mbndt.emitters.protocol.statements import Statements
+from mbndt.emitters.protocol.words import say, speaking
 from mbndt.errors import OptionError
 from mbndt.rules import Rules
 
@@ -47,5 +48,7 @@ def _changed(text: str, expected: str, *, html: bool) -> list[str]:
 
 
 def _parts(text: str, *, html: bool) -> Mapping[str, object]:
-    answers = [rows for heading, rows in read_tables(text, html=html) if heading == "Answers"]
+    with speaking(language_of(text, html=html)):
+        tables = read_tables(text, html=html)
+        answers = [rows for heading, rows in tables if heading == say("answers")]
     return {"steps": read_sheet(text, html=html), "actions": answers}

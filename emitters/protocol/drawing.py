@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mbndt.emitters.protocol.grammar import (
-    MISSING,
-    OTHER,
     Answer,
     Bounds,
     Sheet,
     number_text,
     value_text,
 )
+from mbndt.emitters.protocol.words import say
 
 # In units of about a quarter of a millimetre: the widest drawing, a line of text, the room at the
 # top, and letters of 8 points.
@@ -29,7 +28,6 @@ HEXAGON = 12.0  # half its width
 TURN = 5.0  # from a hexagon to where its lines part
 PATTERN = 14.0  # the part of a result's box that shows its class
 BESIDE = 1.75 * ROW  # from a question to a text below it
-STOP = "stop"
 # The width of letters in ems, as in Arial and its like; others are at most one em wide.
 WIDTHS = {
     letter: width
@@ -194,7 +192,7 @@ class _Tree:
                 "leaf": answer.stop if answer.leaf is None else answer.leaf,
                 "x": self.right,
                 "y": y,
-                "full": answer.then if not more else f"{text}: {more}",
+                "full": answer.then if not more else say("pair", name=text, text=more),
                 "kind": None if answer.leaf is None else self.kinds.get(answer.leaf, 0),
                 "text": _short(text, self.box - self.pattern - 6),
                 "more": _short(more, self.box - self.pattern - 6),
@@ -204,7 +202,7 @@ class _Tree:
 
     def _said(self, answer: Answer) -> tuple[str, str]:
         """Return what stands in the box that a row ends in, and what bears it out."""
-        return (STOP, "") if answer.leaf is None else self.answers[answer.leaf]
+        return (say("drawn_stop"), "") if answer.leaf is None else self.answers[answer.leaf]
 
 
 def _levels(sheet: Sheet) -> dict[int, int]:
@@ -232,16 +230,17 @@ def _cap(widths: Sequence[float], room: float) -> float:
 def _signs(answer: Answer) -> str:
     """Return what a row says in few signs: `<9, ≥25, missing`."""
     found = [*map(_bounds_signs, answer.bounds), *map(value_text, answer.values)]
-    return ", ".join([*found, *[OTHER] * answer.other, *[MISSING] * answer.missing])
+    found += [say("not_listed")] * answer.other + [say("not_known")] * answer.missing
+    return ", ".join(found)
 
 
 def _bounds_signs(bounds: Bounds) -> str:
     low, high = bounds
     if low is None:
-        return "any" if high is None else f"<{number_text(high)}"
+        return say("drawn_any") if high is None else f"<{number_text(high)}"
     if high is None:
         return f"≥{number_text(low)}"
-    return f"{number_text(low)} to <{number_text(high)}"
+    return say("drawn_between", low=number_text(low), high=number_text(high))
 
 
 def ems(text: str) -> float:

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbndt._version import __version__
 from mbndt.emitters import base
 from mbndt.emitters.base import Artifact, Emitter
 from mbndt.emitters.protocol import font
@@ -21,9 +22,8 @@ from mbndt.emitters.protocol.drawing import drawing, ems
 from mbndt.emitters.protocol.evidence import answer_table, evidence, provenance
 from mbndt.emitters.protocol.examples import examples
 from mbndt.emitters.protocol.form import field, script
-from mbndt.emitters.protocol.grammar import STOPPED, TYPES, Sheet, quoted, value_text
+from mbndt.emitters.protocol.grammar import STOPPED, TYPES, Sheet, either, quoted, value_text
 from mbndt.emitters.protocol.identity import (
-    DRAFT,
     NO_CODE,
     Identity,
     code,
@@ -46,10 +46,12 @@ from mbndt.emitters.protocol.results import (
 from mbndt.emitters.protocol.statements import PATTERNS, InputStatement, Statements
 from mbndt.emitters.protocol.steps import steps_of, ways
 from mbndt.emitters.protocol.stops import stopped
-from mbndt.emitters.protocol.text import NOT_STATED, markdown, plain, said
+from mbndt.emitters.protocol.text import markdown, not_stated, plain, said
 from mbndt.emitters.protocol.unseen import Unseen
+from mbndt.emitters.protocol.words import ENGLISH, decimal, language, say, speaking
 from mbndt.errors import OptionError, shown
 from mbndt.rules import Rules
+from mbndt.rules.standing import DRAFT, validation_status
 from mbndt.rules.values import label_text
 
 if TYPE_CHECKING:
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
 
 FORMATS = {"html": ".html", "md": ".md", "txt": ".txt", "pdf": ".pdf"}
 READERS = {".html": "HTML", ".md": "Markdown"}
-
-_TYPE_WORDS = {kind: words for words, kind in TYPES.items()}
 
 
 class Protocol(ProtocolOptions, Emitter):
@@ -78,6 +78,10 @@ class Protocol(ProtocolOptions, Emitter):
         if self.date is not None and read_day(self.date) is None:
             raise OptionError(f"date: got {shown(self.date)}, expected a day such as 2026-11-30")
         stated = self._statements(rules)
+        with speaking(stated.language or ENGLISH):
+            return self._emit(rules, stated)
+
+    def _emit(self, rules: Rules, stated: Statements) -> Artifact:
         followed = stopped(rules, stated)
         sheet = steps_of(followed, stated.stop_words())
         reached = {answer.leaf for step in sheet.steps.values() for answer in step.answers}
@@ -161,7 +165,8 @@ def _template(kind: str) -> Template:
 
     finalize = {"md": markdown}.get(kind)
     page = base.templates("protocol", autoescape=kind != "txt", finalize=finalize)
-    page.filters |= {"filled": filled, "underlined": underlined, "ems": ems}
+    page.filters |= {"filled": filled, "underlined": underlined, "ems": ems, "decimal": decimal}
+    page.globals |= {"say": say, "language": language}
     return page.get_template("sheet.jinja")
 
 
@@ -188,18 +193,17 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
     return {
         "title": said(stated.title) if stated.title else plain(rules.name),
         "stamp": stamp(rules),
-        "draft": stamp(rules) == DRAFT,
-        "identity": [*identity(rules, stated, today), ["Fingerprint", mark.mark]],
+        "draft": validation_status(rules) == DRAFT,
+        "identity": [*identity(rules, stated, today), [say("fingerprint"), mark.mark]],
         "use": list(_use(rules, stated, labels)),
         "bounds": list(_bounds(stated)),
-        "origin": base.provenance_line(rules),
+        "origin": say("made_by", version=__version__, fingerprint=rules.fingerprint),
         "mark": mark,
         "code": code(mark),
         "titles": titles,
         "inputs": [asked.row(*pair) for pair in inputs.items()],
         "columns": [
-            [letter, quoted(entry.name), _TYPE_WORDS[entry.type]]
-            for letter, entry in inputs.items()
+            [letter, quoted(entry.name), say(TYPES[entry.type])] for letter, entry in inputs.items()
         ],
         "fields": [field(asked, *pair) for pair in inputs.items()],
         "exclusions": [*map(said, stated.exclusions)],
@@ -210,8 +214,8 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
         "drawing": drawing(sheet, titles, ends, kinds),
         "evidence": evidence(rules, stated, labels),
         "audit": [
-            ["Fingerprints (SHA-256)", ", ".join(mark.keys)],
-            ["Fingerprint of both", mark.sheet],
+            [say("fingerprints"), ", ".join(mark.keys)],
+            [say("fingerprint_of_both"), mark.sheet],
             *provenance(rules),
         ],
         "examples": list(
@@ -233,24 +237,26 @@ def _patterns(rules: Rules, stated: Statements) -> list[str]:
 def _use(rules: Rules, stated: Statements, labels: Labels) -> Iterator[list[str]]:
     """Yield what the sheet is for; what nobody stated stays visible."""
     target = rules.target
-    classes = " or ".join(labels.answer(value_text(label)) for label in target.classes)
-    unit = f", in {plain(target.unit)}" if target.unit else ""
-    yield ["Outcome", said(stated.outcome) if stated.outcome else plain(target.description)]
-    yield ["Within", said(stated.horizon)]
-    yield ["Answer", f"{plain(target.name)}: " + (classes or "a number") + unit]
-    yield ["For", said(stated.population)]
-    yield ["Where, when, by whom", said(stated.setting)]
-    yield ["Skill needed", said(stated.skill)]
-    yield ["Do not use if", "; ".join(map(said, stated.exclusions)) or NOT_STATED]
+    classes = either(labels.answer(value_text(label)) for label in target.classes)
+    answer = say("pair", name=plain(target.name), text=classes or say("a_number"))
+    if target.unit:
+        answer = say("in_unit", text=answer, unit=plain(target.unit))
+    yield [say("outcome"), said(stated.outcome) if stated.outcome else plain(target.description)]
+    yield [say("within"), said(stated.horizon)]
+    yield [say("answer"), answer]
+    yield [say("for_whom"), said(stated.population)]
+    yield [say("setting"), said(stated.setting)]
+    yield [say("skill"), said(stated.skill)]
+    yield [say("exclusions"), "; ".join(map(said, stated.exclusions)) or not_stated()]
 
 
 def _bounds(stated: Statements) -> Iterator[list[str]]:
     """Yield what the sheet can't do; a remark on validation is no more than that."""
-    yield ["Harms", said(stated.harms)]
-    yield ["Limits", said(stated.limits)]
-    yield ["References", "; ".join(map(said, stated.references)) or NOT_STATED]
+    yield [say("harms"), said(stated.harms)]
+    yield [say("limits"), said(stated.limits)]
+    yield [say("references"), "; ".join(map(said, stated.references)) or not_stated()]
     if stated.validation:
-        yield ["Remark of its makers on validation, unchecked", said(stated.validation)]
+        yield [say("remark"), said(stated.validation)]
 
 
 def _titles(rules: Rules, known: Mapping[str, InputStatement]) -> dict[str, str]:

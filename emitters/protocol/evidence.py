@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mbndt.emitters.protocol import sound
-from mbndt.emitters.protocol.grammar import number_text, value_text
+from mbndt.emitters.protocol.grammar import number_text, range_text, value_text
 from mbndt.emitters.protocol.labels import Labels
 from mbndt.emitters.protocol.performance import performance
 from mbndt.emitters.protocol.statements import OutcomeStatement, Statements
-from mbndt.emitters.protocol.text import NOT_STATED, percent, plain, said
+from mbndt.emitters.protocol.text import not_stated, percent, plain, said
 from mbndt.emitters.protocol.unseen import CROSS_FITTED, HELD_OUT
+from mbndt.emitters.protocol.words import decimal, say
 from mbndt.rules import Feature, Label, Rules, deep_recursion
 from mbndt.rules.monotone import promised
 from mbndt.rules.standing import validations
@@ -49,11 +50,11 @@ def answer_table(rules: Rules, stated: Statements) -> list[list[str]]:
 def seen(rules: Rules, feature: Feature) -> str:
     """Return what the training saw of a feature: its range, and how much was missing."""
     ends = seen_range(rules, feature)
-    found = [] if ends is None else [" to ".join(map(number_text, ends))]
+    found = [] if ends is None else [range_text(*map(number_text, ends))]
     missing: Any = _facts(rules, feature).get("missing")
     if sound.is_share(missing):
-        found.append(f"{percent(missing)} not known")
-    return ", ".join(found) or NOT_STATED
+        found.append(say("share_not_known", share=percent(missing)))
+    return ", ".join(found) or not_stated()
 
 
 def seen_range(rules: Rules, feature: Feature) -> tuple[float, float] | None:
@@ -77,15 +78,15 @@ def evidence(rules: Rules, stated: Statements, labels: Labels) -> list[dict[str,
     intro = [*_learning(rules, stated), *_how_chosen(rules), *_order(rules, labels)]
     intro += _unseen(rules, known)
     older = _held_out(rules.provenance.get("held out"))
-    if not known and older != NOT_STATED:
-        intro.append(["Held-out cases of the same data", older])
-    blocks = [{"title": "Evidence", "intro": intro, **shown}]
+    if not known and older != not_stated():
+        intro.append([say("held_out"), older])
+    blocks = [{"title": say("evidence"), "intro": intro, **shown}]
     for block in reversed(validations(rules)):
         elsewhere = block["kind"] == "external"
         blocks.append(
             {
-                "title": "Validation elsewhere" if elsewhere else "Validation",
-                "intro": [["On", _validated(block)]],
+                "title": say("validation_elsewhere" if elsewhere else "validation"),
+                "intro": [[say("validated_with"), _validated(block)]],
                 **performance(block["performance"], classes, rules.event),
             }
         )
@@ -94,10 +95,14 @@ def evidence(rules: Rules, stated: Statements, labels: Labels) -> list[dict[str,
 
 def _learning(rules: Rules, stated: Statements) -> Iterator[list[str]]:
     rows = rules.provenance.get("training rows")
-    shares = _shares(rules)
-    yield ["Learned from", f"{rows} cases{shares}" if sound.is_count(rows) else NOT_STATED]
-    yield ["Data", said(stated.data)]
-    yield ["Sites", said(stated.sites)]
+    learned, shares = not_stated(), _shares(rules)
+    if sound.is_count(rows):
+        learned = say("cases", n=rows)
+        if shares:
+            learned = say("of_these", cases=learned, shares=shares)
+    yield [say("learned_from"), learned]
+    yield [say("data"), said(stated.data)]
+    yield [say("sites"), said(stated.sites)]
 
 
 def _shares(rules: Rules) -> str:
@@ -105,7 +110,7 @@ def _shares(rules: Rules) -> str:
     total = sound.counts(rules.provenance.get("class rows"), len(classes))
     if not total or not sum(total):
         return ""
-    return ", of these " + _told(classes, [n / sum(total) for n in total])
+    return _told(classes, [n / sum(total) for n in total])
 
 
 def _told(classes: Sequence[Label], shares: Sequence[float]) -> str:
@@ -118,12 +123,12 @@ def _how_chosen(rules: Rules) -> Iterator[list[str]]:
     """Yield how the answer follows from the risk, and for what prevalence risks are told."""
     if not rules.target.classes:
         return
-    yield ["How the answer is chosen", operating_point(rules)]
+    yield [say("chosen"), operating_point(rules)]
     stated = sound.mapping(rules.provenance.get("prevalence"))
     shares = sound.shares([stated.get(label_text(label)) for label in rules.target.classes])
     if shares:
         told = _told(rules.target.classes, shares)
-        yield ["Risks, but not counts of cases, are for a share of", told]
+        yield [say("prevalence"), told]
 
 
 def _order(rules: Rules, labels: Labels) -> Iterator[list[str]]:
@@ -144,34 +149,29 @@ def operating_point(rules: Rules) -> str:
     act_at, cost = facts.get("act_at"), sound.mapping(facts.get("cost"))
     if sound.is_share(act_at) and rules.event is not None:
         event = value_text(rules.target.classes[rules.event])
-        return f"{event} where its risk is {percent(act_at)} or more"
+        return say("chosen_at", event=event, share=percent(act_at))
     missed, false = cost.get("missed"), cost.get("false")
     if sound.is_number(missed) and sound.is_number(false) and min(missed, false) > 0:
-        return f"one missed costs {number_text(missed)}, one told needlessly {number_text(false)}"
+        costs = {"missed": number_text(missed), "needless": number_text(false)}
+        return say("chosen_by_cost", **costs)
     if cost:
-        return "the answer of least cost: " + plain(json.dumps(cost, ensure_ascii=False))
+        return say("chosen_by_costs", costs=plain(json.dumps(cost, ensure_ascii=False)))
     if any(leaf.risk for leaf in rules.leaves):
-        return "classes weigh equally, however common they are; so the answer may be the rarer one"
-    return NOT_STATED
+        return say("chosen_evenly")
+    return not_stated()
 
 
 def _unseen(rules: Rules, facts: Any) -> Iterator[list[str]]:
     """Yield which kind of evidence the figures are, in plain words."""
     rows, folds = facts.get("rows"), facts.get("folds")
-    if not sound.is_count(rows):
-        yield ["Figures from", NOT_STATED]
-    elif facts["kind"] == HELD_OUT:
-        yield ["Figures from", f"{rows} cases held out, not used to make this sheet"]
-    elif sound.is_count(folds) and folds > 1:
-        yield [
-            "Figures from",
-            f"all {rows} cases, in {folds} parts (cross-fitted): each part was judged by rules"
-            " learned in the same way from the other parts, which are not these very rules",
-        ]
-    else:
-        yield ["Figures from", NOT_STATED]
+    source = not_stated()
+    if sound.is_count(rows) and facts["kind"] == HELD_OUT:
+        source = say("figures_held_out", cases=say("cases", n=rows))
+    elif sound.is_count(rows) and sound.is_count(folds) and folds > 1:
+        source = say("figures_cross_fitted", cases=say("cases", n=rows), folds=folds)
+    yield [say("figures_from"), source]
     if "rounded from" in rules.provenance:
-        yield ["Take care", "the figures are from before thresholds were rounded"]
+        yield [say("take_care"), say("before_rounding")]
     yield from _stability(sound.mapping(facts.get("first question")))
 
 
@@ -179,7 +179,8 @@ def _stability(facts: Any) -> Iterator[list[str]]:
     name, refits, alike = (facts.get(key) for key in ("feature", "refits", "alike"))
     sane = isinstance(name, str) and sound.is_count(refits) and sound.is_count(alike)
     if sane and refits and alike <= refits:
-        yield ["First question", f"{plain(name)} came first in {alike} of {refits} refits"]
+        first = say("came_first", name=plain(name), alike=alike, refits=refits)
+        yield [say("first_question"), first]
 
 
 def _validated(block: Mapping[str, Any]) -> str:
@@ -187,16 +188,16 @@ def _validated(block: Mapping[str, Any]) -> str:
     on, day = block["on"], block.get("date")
     return "; ".join(
         [
-            plain(on) if isinstance(on, str) else "cases that learning has not seen",
-            plain(day) if isinstance(day, str) else f"date {NOT_STATED}",
-            f"{block['performance']['rows']} cases",
+            plain(on) if isinstance(on, str) else say("validated_unseen"),
+            plain(day) if isinstance(day, str) else say("no_date", not_stated=not_stated()),
+            say("cases", n=block["performance"]["rows"]),
         ]
     )
 
 
 def provenance(rules: Rules) -> Iterator[list[str]]:
     """Yield what else the rules know of their making."""
-    yield ["Rules", plain(rules.name)]
+    yield [say("rules"), plain(rules.name)]
     with deep_recursion():
         for key, value in rules.provenance.items():
             if key not in SAID:
@@ -208,16 +209,16 @@ def _held_out(figures: object) -> str:
     """Return the figures of rules that know of their held-out cases no more."""
     facts = sound.mapping(figures)
     if not sound.is_count(facts.get("rows")):
-        return NOT_STATED
-    found = [f"{facts['rows']} cases"]
-    for key, name in (
-        ("balanced_accuracy", "balanced accuracy"),
-        ("r2", "R squared"),
-        ("rmse", "root mean squared error"),
+        return not_stated()
+    found = [say("cases", n=facts["rows"])]
+    for key, message in (
+        ("balanced_accuracy", "held_out_balanced"),
+        ("r2", "held_out_r2"),
+        ("rmse", "held_out_rmse"),
     ):
         value, ends = facts.get(key), sound.ends(facts.get(f"{key}_95"), -sound.MOST, sound.MOST)
         if sound.is_number(value):
-            found.append(f"{name} {value:.3g}")
-            if ends:
-                found[-1] += f" (95 % {ends[0]:.3g} to {ends[1]:.3g})"
+            figure, *around = (decimal(f"{x:.3g}") for x in (value, *(ends or ())))
+            told = say(message, figure=figure)
+            found.append(say("with_ends", figure=told, ends=range_text(*around)) if ends else told)
     return ", ".join(found)

@@ -14,6 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from mbndt.emitters.protocol.words import say
+
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
 
@@ -26,7 +28,6 @@ NEEDED = ("fontpkg_arimo", "fontTools", "brotli")
 UPRIGHT, ITALIC = "Arimo[wght].ttf", "Arimo-Italic[wght].ttf"
 # What a reader may type.
 ALWAYS = frozenset(map(chr, range(0x20, 0x7F)))
-SLANTED = frozenset("NOT STATED")  # all that stands in italics
 COPYRIGHT, LICENCE, LICENCE_URL = 0, 13, 14
 
 
@@ -44,7 +45,7 @@ def faces(text: str) -> str:
         for file, weight, style, some in (
             (UPRIGHT, 400, "normal", letters),
             (UPRIGHT, 700, "normal", letters),
-            (ITALIC, 400, "italic", SLANTED),
+            (ITALIC, 400, "italic", frozenset(say("not_stated"))),  # all in italics
         )
     )
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mbndt.emitters import base
-from mbndt.emitters.protocol.grammar import number_text, quoted, value_text
+from mbndt.emitters.protocol.grammar import digits, quoted, value_text
 from mbndt.emitters.protocol.inputs import Inputs
 from mbndt.emitters.protocol.results import condition
 from mbndt.emitters.protocol.stops import trimmed
 from mbndt.emitters.protocol.text import plain, said
+from mbndt.emitters.protocol.words import say
 from mbndt.rules import Feature, FeatureType, Rules
 from mbndt.rules.boxes import Space, reasons, unseen_text
 
@@ -23,7 +24,7 @@ def field(inputs: Inputs, letter: str, feature: Feature) -> dict[str, Any]:
     choices = [quoted(text) for text in feature.categories]
     if feature.type == FeatureType.BOOLEAN:
         choices = [value_text(False), value_text(True)]
-    missing = f"not measured: {said(entry.missing.text)}" if entry.missing.text else "not measured"
+    missing = entry.missing.text
     return {
         "letter": letter,
         "title": inputs.titles[feature.name],
@@ -31,10 +32,12 @@ def field(inputs: Inputs, letter: str, feature: Feature) -> dict[str, Any]:
         "unit": entry.unit and plain(entry.unit),
         "units": [[plain(other.unit), format(other.factor, "f")] for other in entry.other_units],
         "choices": choices,
-        "range": limits and [*map(number_text, limits)],
+        "range": limits and [*map(digits, limits)],
         "signed": limits is None or limits[0] < 0,
         "what": "; ".join(plain(text) for text in (entry.description, entry.measured) if text),
-        "missing": missing,
+        "missing": say("form_not_measured_do", text=said(missing))
+        if missing
+        else say("form_not_measured"),
     }
 
 
@@ -62,12 +65,10 @@ def script(rules: Rules, features: Iterable[Feature], titles: Mapping[str, str])
     def data(value: object) -> str:
         return json.dumps(value).replace("<", literal("<")[1:-1])
 
-    driver = (
-        base.templates("protocol")
-        .get_template("form.mjs.jinja")
-        .render(fields=data(fields), goals=data(goals), reasons=data(_reasons(rules, asked)))
-    )
-    return f"{module}\n{driver}"
+    driver = base.templates("protocol").get_template("form.mjs.jinja")
+    reasons = data(_reasons(rules, asked))
+    said = driver.render(fields=data(fields), goals=data(goals), reasons=reasons, say=say)
+    return f"{module}\n{said}"
 
 
 def _reasons(rules: Rules, asked: list[Feature]) -> dict[str, list[tuple[int, str]]]:

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from mbndt.emitters.protocol.words import decimal, say
 from mbndt.rules import Feature, FeatureType, Label, Threshold
 from mbndt.rules.values import Value, read_value
 
-if TYPE_CHECKING:
-    pass
-
+# Keys of messages: the words for types and truth values, and the heads of columns of exact figures.
 TYPES = {
-    "number": FeatureType.FLOAT64,
-    "number, rounded to float32": FeatureType.FLOAT32,
-    "whole number": FeatureType.INTEGER,
-    "yes or no": FeatureType.BOOLEAN,
-    "category": FeatureType.CATEGORY,
+    FeatureType.FLOAT64: "number",
+    FeatureType.FLOAT32: "number_float32",
+    FeatureType.INTEGER: "whole_number",
+    FeatureType.BOOLEAN: "yes_or_no",
+    FeatureType.CATEGORY: "category",
 }
-BOOLEANS = {"no (false)": False, "yes (true)": True}
-MISSING, OTHER, ANY = "not known", "not listed", "any number"
-# What stands before a class at the head of a column of exact figures.
-CHANCES = {"risk": "Risk of ", "score": "Score of ", "probability": "Probability of "}
+BOOLEANS = {False: "no_false", True: "yes_true"}
+CHANCES = {"risk": "risk_of", "score": "score_of", "probability": "probability_of"}
 STOPPED = -1  # in place of the number of a result
-EXACT, EXACT_VALUE = "Exact figures", "Exact value"
-
-_BOOLEAN_WORDS = {value: words for words, value in BOOLEANS.items()}
 
 TEXT = r"“[^“”]*”"
 _ESCAPE = re.compile(r"\\u\{([0-9a-f]+)\}")
@@ -59,16 +53,16 @@ class Answer:
         """Return what fits, as it is printed, each interval by itself."""
         found = [*map(_bounds_text, self.bounds)]
         if self.values:
-            found.append(" or ".join(map(value_text, self.values)))
-        found += [OTHER] * self.other + [MISSING] * self.missing
-        return [*(f"{text}, or" for text in found[:-1]), found[-1]]
+            found.append(either(map(value_text, self.values)))
+        found += [say("not_listed")] * self.other + [say("not_known")] * self.missing
+        return [*(f"{text}, {say('or')}" for text in found[:-1]), found[-1]]
 
     @property
     def then(self) -> str:
         """Return where it leads, as it is printed."""
         if self.step is not None:
-            return f"go to step {self.step}"
-        return self.says if self.leaf is None else f"R{self.leaf}: {self.says}"
+            return say("go_to_step", number=self.step)
+        return self.says if self.leaf is None else result_text(self.leaf, self.says)
 
     def names(self, value: Value) -> bool:
         """Tell whether this row names the value; a row for what isn't listed names nothing."""
@@ -174,28 +168,48 @@ def unquoted(text: str) -> str:
 
 def number_text(x: Threshold) -> str:
     """Return the shortest text that reads back as the same number, without exponent if short."""
+    return decimal(digits(x))
+
+
+def digits(x: Threshold) -> str:
+    """Return the same text with a decimal point, whatever language is spoken, for programs."""
     if isinstance(x, int):
         return str(x)
-    digits = format(Decimal(repr(x)), "f").removesuffix(".0")
-    return digits if len(digits) <= 20 else repr(x)
+    found = format(Decimal(repr(x)), "f").removesuffix(".0")
+    return found if len(found) <= 20 else repr(x)
 
 
 def value_text(value: Value) -> str:
     """Return a label or a value of an input as it stands on the sheet."""
     if value is None:
-        return MISSING
+        return say("not_known")
     if isinstance(value, bool):
-        return _BOOLEAN_WORDS[value]
+        return say(BOOLEANS[value])
     return quoted(value) if isinstance(value, str) else number_text(value)
 
 
 def _bounds_text(bounds: Bounds) -> str:
     low, high = bounds
     if low is None:
-        return ANY if high is None else f"below {number_text(high)}"
+        return say("any_number") if high is None else say("below", high=number_text(high))
     if high is None:
-        return f"{number_text(low)} or more"
-    return f"{number_text(low)} to below {number_text(high)}"
+        return say("or_more", low=number_text(low))
+    return say("to_below", low=number_text(low), high=number_text(high))
+
+
+def range_text(low: str, high: str) -> str:
+    """Return from where to where something is."""
+    return say("range", low=low, high=high)
+
+
+def either(texts: Iterable[str]) -> str:
+    """Return texts of which one is meant."""
+    return f" {say('or')} ".join(texts)
+
+
+def result_text(leaf: int | str, answer: str) -> str:
+    """Return a result with its answer, as it stands where a row leads to it."""
+    return say("result_is", leaf=leaf, answer=answer)
 
 
 def match_of(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:

@@ -14,11 +14,11 @@ from functools import cached_property
 
 from mbndt.emitters.protocol.statements import InputStatement, Statements
 from mbndt.emitters.protocol.text import said
+from mbndt.emitters.protocol.words import say
 from mbndt.errors import OptionError
 from mbndt.rules import Rules, standing
 from mbndt.rules.standing import validation_status
 
-DRAFT = "DRAFT - NOT VALIDATED"
 QUIET = 4  # modules of white that a reader of QR codes needs on each side
 _PRINTED = re.compile(rb"\b(rules|statements)-([0-9a-f]{64})\b")
 NO_CODE = "the sheet has no QR code of its fingerprint; pip install 'mbndt[pdf]' brings one"
@@ -133,7 +133,9 @@ def stamp(rules: Rules) -> str:
     `DRAFT - NOT VALIDATED`, `VALIDATED INTERNALLY`, or on what other cases.
     """
     status = validation_status(rules)
-    return DRAFT if status == standing.DRAFT else said(status)
+    if status in (standing.DRAFT, standing.INTERNAL):
+        return say("draft" if status == standing.DRAFT else "validated_internally")
+    return said(say("validated_on", on=status.removeprefix(f"{standing.EXTERNAL} ")))
 
 
 def dates(stated: Statements, today: str | None) -> list[list[str]]:
@@ -141,8 +143,8 @@ def dates(stated: Statements, today: str | None) -> list[list[str]]:
     review = said(stated.review_date)
     day, now = read_day(stated.review_date), read_day(today or stated.date)
     if day and now and day < now:
-        review += f" - OVERDUE on {now.isoformat()}"
-    return [["Date", said(stated.date)], ["Next review", review]]
+        review = say("overdue", review=review, day=now.isoformat())
+    return [[say("date"), said(stated.date)], [say("next_review"), review]]
 
 
 def read_day(text: str) -> date | None:
@@ -156,9 +158,9 @@ def read_day(text: str) -> date | None:
 def identity(rules: Rules, stated: Statements, today: str | None) -> list[list[str]]:
     """Return the pairs that say which sheet this is, who answers for it, and how old it is."""
     return [
-        ["Version", said(stated.version)],
+        [say("version"), said(stated.version)],
         *dates(stated, today),
-        ["Author", said(stated.author)],
-        ["Contact", said(stated.contact)],
-        *([["Supersedes", said(stated.supersedes)]] if stated.supersedes else []),
+        [say("author"), said(stated.author)],
+        [say("contact"), said(stated.contact)],
+        *([[say("supersedes"), said(stated.supersedes)]] if stated.supersedes else []),
     ]

@@ -10,10 +10,11 @@ from typing import Any
 
 from mbndt.emitters.protocol.evidence import seen, seen_range
 from mbndt.emitters.protocol.examples import Scale
-from mbndt.emitters.protocol.grammar import Step, number_text, quoted
+from mbndt.emitters.protocol.grammar import Step, either, number_text, quoted, range_text
 from mbndt.emitters.protocol.statements import InputStatement, Statements
-from mbndt.emitters.protocol.text import NOT_APPLICABLE, NOT_STATED, plain, said
+from mbndt.emitters.protocol.text import NOT_APPLICABLE, counted, not_stated, plain, said
 from mbndt.emitters.protocol.units import conversions
+from mbndt.emitters.protocol.words import say
 from mbndt.errors import shown
 from mbndt.rules import Feature, FeatureType, Rules, Threshold
 from mbndt.rules.values import to_float32
@@ -62,7 +63,7 @@ class Inputs:
             letter,
             self.titles[feature.name],
             "; ".join(filter(None, (unit, conversions(entry.other_units)))),
-            what or NOT_STATED,
+            what or not_stated(),
             _plausible(feature, entry),
             seen(self.rules, feature),
             _if_missing(entry),
@@ -79,7 +80,7 @@ class Inputs:
             "letter": step.letter,
             "question": self._question(feature),
             "bounded": self.limits(feature) is not None,
-            "missing": missing and f"If it cannot be measured: {said(missing)}",
+            "missing": missing and say("unmeasured_do", text=said(missing)),
             "converted": self._converted(feature),
             "type": feature.type.value,
             "rows": [
@@ -108,8 +109,8 @@ class Inputs:
         found, limits = self.titles[feature.name], self.limits(feature)
         unit = plain(self.known[feature.name].unit) if self.known[feature.name].unit else ""
         if limits is None:
-            return f"{found}, in {unit}" if unit else found
-        return f"{found}, {' to '.join(map(number_text, limits))} {unit}".rstrip()
+            return say("in_unit", text=found, unit=unit) if unit else found
+        return f"{found}, {range_text(*map(number_text, limits))} {unit}".rstrip()
 
     def _converted(self, feature: Feature) -> str:
         """Return what to do with a value in another unit, if one is stated."""
@@ -138,21 +139,21 @@ def _decimals(x: float) -> int:
 def _if_missing(entry: InputStatement) -> str:
     text = entry.missing.text
     if entry.missing.stop:
-        return f"stop: {said(text)}" if text else "stop"
-    return said(text) if text else "row “not known”"
+        return say("input_stops_own", own=said(text)) if text else say("input_stops")
+    return said(text) if text else say("row_not_known")
 
 
 def _plausible(feature: Feature, entry: InputStatement) -> str:
     if feature.type == FeatureType.BOOLEAN:
-        return "yes or no"
+        return say("yes_or_no")
     if feature.type == FeatureType.CATEGORY:
-        return " or ".join(map(quoted, feature.categories))
-    found = [] if entry.range is None else [" to ".join(map(number_text, entry.range))]
+        return either(map(quoted, feature.categories))
+    found = [] if entry.range is None else [range_text(*map(number_text, entry.range))]
     if entry.decimals is not None:
-        places = "decimal" if entry.decimals == 1 else "decimals"
-        whole = f"the nearest {10 ** -min(entry.decimals, 0)}"
-        found.append("to " + (f"{entry.decimals} {places}" if entry.decimals > 0 else whole))
-    return ", ".join(found) or NOT_STATED
+        places = counted(entry.decimals, "decimals", "decimals_one")
+        whole = say("decimals_none", n=10 ** -min(entry.decimals, 0))
+        found.append(places if entry.decimals > 0 else whole)
+    return ", ".join(found) or not_stated()
 
 
 def too_fine(rules: Rules, stated: Statements) -> Iterator[str]:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbndt.emitters.protocol.grammar import TEXT as QUOTED
-from mbndt.emitters.protocol.grammar import quoted, value_text
+from mbndt.emitters.protocol.grammar import quoted, result_text, value_text
 from mbndt.emitters.protocol.statements import Statements
-from mbndt.emitters.protocol.text import NOT_STATED
+from mbndt.emitters.protocol.text import not_stated
+from mbndt.emitters.protocol.words import pattern, say
 from mbndt.rules import Feature, FeatureType, Rules
 from mbndt.rules.values import label_text
-
-# A condition of a reason: `; title: what holds`, where both may quote anything.
-_REASON = re.compile(rf"((?:^|; )({QUOTED}|[^:“]+): )((?:{QUOTED}|[^;“])*)")
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Labels:
 
     def then(self, text: str) -> str:
         """Return where a row leads, `R3: “0”`, with the answer's label."""
-        start, colon, answer = text.partition(": ")
-        return start + colon + self.answer(answer)
+        found = re.fullmatch(pattern("result_is", leaf=r"(\d+)", answer="(.+)"), text)
+        return result_text(found[1], self.answer(found[2])) if found else text
 
     def value(self, feature: str, text: str) -> str:
         """Return what a row says of a feature with the labels of all codes in it."""
@@ -66,8 +64,10 @@ def listed(feature: Feature, values: Mapping[str, str]) -> str:
     """Return in words what the codes of a number or a boolean stand for; nothing for a category."""
     if feature.type == FeatureType.CATEGORY:
         return ""
-    codes = {"true": "yes", "false": "no"} if feature.type == FeatureType.BOOLEAN else {}
-    return ", ".join(f"{codes.get(code, code)}: {words}" for code, words in values.items() if words)
+    boolean = feature.type == FeatureType.BOOLEAN
+    codes = {"true": say("yes"), "false": say("no")} if boolean else {}
+    told = {codes.get(code, code): words for code, words in values.items() if words}
+    return ", ".join(say("pair", name=code, text=words) for code, words in told.items())
 
 
 def spoken(
@@ -102,7 +102,9 @@ def spoken(
 
 
 def _more(text: str, meaning: str) -> str:
-    return "; ".join(part for part in (text if text != NOT_STATED else "", meaning) if part) or text
+    return (
+        "; ".join(part for part in (text if text != not_stated() else "", meaning) if part) or text
+    )
 
 
 def _step(step: dict[str, Any], name: str, labels: Labels) -> dict[str, Any]:
@@ -136,16 +138,20 @@ def _answers(table: dict[str, Any], labels: Labels) -> dict[str, Any]:
 
 def _results(table: dict[str, Any], of_title: Mapping[str, str], labels: Labels) -> dict[str, Any]:
     """Return the results with labels in their answers, heads and reasons."""
+    # A condition, where title and values may quote anything, and the head of risks.
+    condition = pattern("reason", title=f"({QUOTED}|[^:“]+?)", condition=f"((?:{QUOTED}|[^;“])*)")
+    risk = re.compile(pattern("head_risk", answer="(.*)"))
 
     def reason(part: re.Match[str]) -> str:
-        return part[1] + labels.value(of_title.get(part[2], ""), part[3])
+        said = labels.value(of_title.get(part[2], ""), part[3])
+        return part[1] + say("reason", title=part[2], condition=said)
 
-    place = table["header"].index("Because")
+    place = table["header"].index(say("because"))
     rows = [list(row) for row in _answers(table, labels)["rows"]]
     for row in rows:
-        row[place] = _REASON.sub(reason, row[place])
+        row[place] = re.sub(f"(^|; ){condition}", reason, row[place])
     heads = [
-        re.sub(r"(Risk of )(.*)( \(95 %\))", lambda m: m[1] + labels.answer(m[2]) + m[3], head)
+        risk.sub(lambda head: say("head_risk", answer=labels.answer(head[1])), head)
         for head in table["header"]
     ]
     return {"header": heads, "rows": rows}

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,8 @@ if TYPE_CHECKING:
     from mbndt.tables.table import Table
 
 from mbndt.emitters.protocol.grammar import (
-    ANY,
     BOOLEANS,
     CHANCES,
-    EXACT,
-    EXACT_VALUE,
-    MISSING,
-    OTHER,
     STOPPED,
     TEXT,
     TYPES,
@@ -38,23 +34,63 @@ from mbndt.emitters.protocol.grammar import (
     match_of,
     unquoted,
 )
-
-_N = r"-?[\d.]+(?:e[+-]?\d+)?"
-_RANGE = re.compile(
-    rf"{ANY}|below (?P<below>{_N})|(?P<least>{_N}) or more|(?P<low>{_N}) to below (?P<high>{_N})"
+from mbndt.emitters.protocol.stops import STOPS
+from mbndt.emitters.protocol.words import (
+    ENGLISH,
+    language,
+    languages,
+    pattern,
+    pointed,
+    say,
+    speaking,
 )
-_ITEM = f"{TEXT}|{'|'.join(map(re.escape, BOOLEANS))}"
+
 # A code may have a label before it, which says nothing of the value: `lives (“0”)`.
 _LABEL = r"[^“”(),:;]+"
-_ITEMS = re.compile(
-    rf"(?:(?:{_ITEM})|{_LABEL} \({TEXT}\))(?: or (?:(?:{_ITEM})|{_LABEL} \({TEXT}\)))*"
-)
 _LABELLED = re.compile(rf"{_LABEL} \((.+)\)")
-_STEP = re.compile(r"Step (\d+): .*\(([A-Z]+)\)")
-_GOAL = re.compile(r"go to step (?P<step>\d+)|R(?P<leaf>\d+): (?P<answer>.+)|(?P<stop>stop, .+)")
-# The rows' parts; a quoted text may hold what parts them.
-_PARTS = re.compile(rf"(?:{TEXT}|(?!, or )[^“])+")
 _EXACT = re.compile(r"[^(]+ % \(([^)]+)\).*")
+
+
+class _Grammar:
+    """The rows, headings and cells of a sheet in the language spoken, as regular expressions."""
+
+    def __init__(self) -> None:
+        n = rf"-?[\d{re.escape(say('decimal_sign'))}]+(?:e[+-]?\d+)?"
+        ranges = (
+            pattern("any_number"),
+            pattern("below", high=f"(?P<below>{n})"),
+            pattern("or_more", low=f"(?P<least>{n})"),
+            pattern("to_below", low=f"(?P<low>{n})", high=f"(?P<high>{n})"),
+        )
+        self.range = re.compile("|".join(ranges))
+        self.booleans = {say(key): value for value, key in BOOLEANS.items()}
+        self.item = "|".join([TEXT, *map(re.escape, self.booleans)])
+        item = rf"(?:{self.item}|{_LABEL} \({TEXT}\))"
+        self.items = re.compile(f"{item}(?: {pattern('or')} {item})*")
+        # The rows' parts; a quoted text may hold what parts them.
+        self.parts = re.compile(rf"(?:{TEXT}|(?!, {pattern('or')} )[^“])+")
+        self.step = re.compile(pattern("step", number=r"(\d+)", question=".*", letter="([A-Z]+)"))
+        self.goal = re.compile(
+            "|".join(
+                [
+                    pattern("go_to_step", number=r"(?P<step>\d+)"),
+                    pattern("result_is", leaf=r"(?P<leaf>\d+)", answer="(?P<answer>.+)"),
+                    f"(?P<stop>{'|'.join(pattern(key, own='.+') for key in STOPS)})",
+                ]
+            )
+        )
+        self.types = {say(key): kind for kind, key in TYPES.items()}
+        self.chances = {name: pattern(key, answer=".*") for name, key in CHANCES.items()}
+
+
+@cache
+def _grammar_of(language: str) -> _Grammar:
+    with speaking(language):
+        return _Grammar()
+
+
+def _grammar() -> _Grammar:
+    return _grammar_of(language())
 
 
 def answer_rows(sheet: Sheet, table: Table) -> Predictions:
@@ -77,21 +113,26 @@ def answer_rows(sheet: Sheet, table: Table) -> Predictions:
 
 def read_sheet(text: str, *, html: bool = False) -> Sheet:
     """Return what a sheet says; raises `ValueError` for one that can't be followed."""
+    with speaking(language_of(text, html=html)):
+        return _read(text, html=html)
+
+
+def _read(text: str, *, html: bool) -> Sheet:
     inputs: dict[str, Feature] = {}
     steps: dict[int, Step] = {}
     results: dict[int, Result] = {}
     tables = list(read_tables(text, html=html))
     for heading, rows in tables:
-        if heading == "Columns":
-            inputs |= {row["Input"]: _feature(row) for row in rows}
+        if heading == say("columns"):
+            inputs |= {row[say("input")]: _feature(row) for row in rows}
     for heading, rows in tables:
-        if match := _STEP.fullmatch(heading):
+        if match := _grammar().step.fullmatch(heading):
             number, letter = int(match[1]), match[2]
             read = int if inputs[letter].type == FeatureType.INTEGER else float
             steps[number] = Step(number, letter, tuple(_answer(row, read) for row in rows))
-        elif heading in ("Results", EXACT):
+        elif heading in (say("results"), say("exact_figures")):
             for row in rows:
-                _add_result(results, row, exact=heading == EXACT)
+                _add_result(results, row, exact=heading == say("exact_figures"))
     _check_goals(steps, results)
     return Sheet(inputs, steps, results)
 
@@ -99,6 +140,18 @@ def read_sheet(text: str, *, html: bool = False) -> Sheet:
 def read_tables(text: str, *, html: bool = False) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Yield each table of a sheet as `(heading above it, rows)`."""
     return _html_tables(text) if html else _markdown_tables(text)
+
+
+def language_of(text: str, *, html: bool = False) -> str:
+    """Return the language that a sheet says it is in: `lang` of a page, the first line of Markdown.
+
+    Raises `ValueError` for one that there are no words of.
+    """
+    named = r'<html\b[^>]*\blang="([^"]*)"' if html else r"\A<!-- lang: (.*) -->\n"
+    found = re.search(named, text)
+    if found and found[1] not in languages():
+        raise ValueError(f"can't read a sheet in {found[1]!r}, but in {', '.join(languages())}")
+    return found[1] if found else ENGLISH
 
 
 def _check_goals(steps: Mapping[int, Step], results: Mapping[int, Result]) -> None:
@@ -111,57 +164,59 @@ def _check_goals(steps: Mapping[int, Step], results: Mapping[int, Result]) -> No
 
 
 def _item(text: str) -> str | bool:
-    return BOOLEANS[text] if text in BOOLEANS else unquoted(text)
+    known = _grammar().booleans
+    return known[text] if text in known else unquoted(text)
 
 
 def _feature(row: Mapping[str, str]) -> Feature:
-    return Feature(unquoted(row["Column"]), TYPES[row["Type"]])
+    return Feature(unquoted(row[say("column")]), _grammar().types[row[say("type")]])
 
 
 def _answer(row: Mapping[str, str], read: Callable[[str], Threshold]) -> Answer:
-    text, goal = row["If it is"], match_of(_GOAL, row["Then"])
+    text, goal = row[say("if_it_is")], match_of(_grammar().goal, row[say("then")])
     step, leaf = (int(goal[key]) if goal[key] else None for key in ("step", "leaf"))
     stop = STOPPED if goal["stop"] else None
     answer = Answer(step, leaf, stop, says=goal["answer"] or goal["stop"] or "")
-    for part in (found[0].removeprefix(" or ").strip() for found in _PARTS.finditer(text)):
-        answer = _with_part(answer, part, read)
+    for part in _grammar().parts.findall(text):
+        answer = _with_part(answer, part.removeprefix(f" {say('or')} ").strip(), read)
     return answer
 
 
 def _with_part(answer: Answer, text: str, read: Callable[[str], Threshold]) -> Answer:
-    if text == MISSING:
+    if text == say("not_known"):
         return replace(answer, missing=True)
-    if text == OTHER:
+    if text == say("not_listed"):
         return replace(answer, other=True)
-    if _ITEMS.fullmatch(text):
-        items = (_item(item[0]) for item in re.finditer(_ITEM, text))
+    if _grammar().items.fullmatch(text):
+        items = (_item(item[0]) for item in re.finditer(_grammar().item, text))
         return replace(answer, values=(*answer.values, *items))
     return replace(answer, bounds=(*answer.bounds, _bounds(text, read)))
 
 
 def _bounds(text: str, read: Callable[[str], Threshold]) -> Bounds:
     """Return the half-open interval that a text says."""
-    found = {key: read(part) for key, part in match_of(_RANGE, text).groupdict().items() if part}
+    parts = match_of(_grammar().range, text).groupdict()
+    found = {key: read(pointed(part)) for key, part in parts.items() if part}
     return found.get("least", found.get("low")), found.get("below", found.get("high"))
 
 
 def _add_result(results: dict[int, Result], row: Mapping[str, str], *, exact: bool) -> None:
     """Add a row of results, or of `exact` figures: classes past one table go on in the next."""
-    leaf = int(match_of(r"R(\d+)", row["Result"])[1])
-    if "Value" in row:
-        results[leaf] = Result(float(row["Value"]), row["Value"], {})
+    leaf = int(match_of(r"R(\d+)", row[say("result")])[1])
+    if value := row.get(say("value")):
+        results[leaf] = Result(float(pointed(value)), value, {})
         return
-    if EXACT_VALUE in row:
-        results[leaf] = replace(results[leaf], answer=float(row[EXACT_VALUE]))
+    if value := row.get(say("exact_value")):
+        results[leaf] = replace(results[leaf], answer=float(pointed(value)))
         return
-    printed = row["Answer"]
+    printed = row[say("answer")]
     outputs = dict(results[leaf].outputs) if leaf in results else {}
     for head, cell in row.items() if exact else ():
-        for name, start in CHANCES.items():
-            if head.startswith(start):
-                told = float(match_of(_EXACT, cell)[1])
+        for name, start in _grammar().chances.items():
+            if re.fullmatch(start, head):
+                told = float(pointed(match_of(_EXACT, cell)[1]))
                 outputs[name] = (*outputs.get(name, ()), told)
-    labelled = None if printed in BOOLEANS else _LABELLED.fullmatch(printed)
+    labelled = None if printed in _grammar().booleans else _LABELLED.fullmatch(printed)
     code = labelled[1] if labelled else printed
     answer = int(code) if re.fullmatch(r"-?\d+", code) else _item(code)
     results[leaf] = Result(answer, printed, outputs)

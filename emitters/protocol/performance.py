@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mbndt.emitters.protocol import sound
-from mbndt.emitters.protocol.text import NOT_STATED, brief, percent
+from mbndt.emitters.protocol.grammar import range_text
+from mbndt.emitters.protocol.text import brief, counted, not_stated, percent
+from mbndt.emitters.protocol.unseen import no_interval
+from mbndt.emitters.protocol.words import decimal, say
 
 MOST_POINTS = 8
 Pairs = Iterator[list[str]]
@@ -30,28 +33,24 @@ def performance(
 
 
 def _fit(facts: Mapping[str, Any]) -> Pairs:
-    for key, name, most in (
-        ("r2", "R squared", 1.0),
-        ("mae", "Mean absolute error", sound.MOST),
-        ("rmse", "Root mean squared error", sound.MOST),
-    ):
+    for key, most in (("r2", 1.0), ("mae", sound.MOST), ("rmse", sound.MOST)):
         least, found = -sound.MOST if key == "r2" else 0.0, facts.get(key)
         if sound.is_number(found) and least <= found <= most:
-            yield [name, brief(found)]
+            yield [say(key), brief(found)]
         else:
-            yield [name, _number(sound.estimate(found, least, most))]
+            yield [say(key), _number(sound.estimate(found, least, most))]
 
 
 def _agreement(facts: Mapping[str, Any], classes: Sequence[str], event: int | None) -> Pairs:
     if event is not None and facts.get("event") == event:
         yield from _finding(facts, classes, event)
     right, common = _share(facts.get("accuracy")), _share(facts.get("commonest"))
-    yield ["Right answers (accuracy)", f"{right}; always the commonest: {common}"]
+    yield [say("accuracy"), say("accuracy_said", share=right, common=common)]
     if event is None:
-        yield ["Mean over the classes", _share(facts.get("balanced_accuracy"))]
+        yield [say("balanced"), _share(facts.get("balanced_accuracy"))]
     unanswered = facts.get("unanswered")
     if sound.is_count(unanswered) and unanswered:
-        yield ["Without an answer", _cases(unanswered)]
+        yield [say("unanswered"), counted(unanswered, "cases", "case_one")]
 
 
 def _finding(facts: Mapping[str, Any], classes: Sequence[str], event: int) -> Pairs:
@@ -59,22 +58,20 @@ def _finding(facts: Mapping[str, Any], classes: Sequence[str], event: int) -> Pa
     cells = _four(table, event) if table else None
     found, missed, needless, spared = cells or (0, 0, 0, 0)
     others = needless + spared
-    said = {
-        "sensitivity": f"found {found} of {found + missed} with {name}; {missed} missed",
-        "specificity": f"spared {spared} of {others} others; {needless} alarmed needlessly",
-        "ppv": f"{found} of {found + needless} answered {name} had it",
-        "npv": f"{spared} of {missed + spared} answered otherwise had not",
-    }
-    for key, title in (
-        ("sensitivity", "Found (sensitivity)"),
-        ("specificity", "Spared (specificity)"),
-        ("ppv", f"If answered {name} (PPV)"),
-        ("npv", "If answered otherwise (NPV)"),
-    ):
-        yield [title, _share(facts.get(key)) + (f": {said[key]}" if cells else "")]
-    yield ["Ranking (AUC)", _number(sound.estimate(facts.get("auc")), "{:.2f}".format)]
-    yield ["Calibration in the large", _in_the_large(facts.get("calibration"), name)]
-    yield ["Worth using", _useful(facts, name)]
+    for key, counts in {
+        "sensitivity": {"found": found, "all": found + missed, "missed": missed},
+        "specificity": {"spared": spared, "all": others, "needless": needless},
+        "ppv": {"found": found, "all": found + needless},
+        "npv": {"spared": spared, "all": missed + spared},
+    }.items():
+        share = _share(facts.get(key))
+        if cells:
+            words = say(f"{key}_said", event=name, **counts)
+            share = say("pair", name=share, text=words)
+        yield [say(key, event=name), share]
+    yield [say("auc"), _number(sound.estimate(facts.get("auc")), lambda x: decimal(f"{x:.2f}"))]
+    yield [say("in_the_large"), _in_the_large(facts.get("calibration"), name)]
+    yield [say("useful"), _useful(facts)]
 
 
 def _four(table: list[list[int]], event: int) -> tuple[int, int, int, int]:
@@ -88,21 +85,21 @@ def _four(table: list[list[int]], event: int) -> tuple[int, int, int, int]:
 def _in_the_large(facts: object, name: str) -> str:
     known = sound.mapping(facts)
     expected, observed = known.get("expected"), known.get("observed")
-    told = percent(expected) if sound.is_share(expected) else NOT_STATED
-    return f"{told} expected to have {name}; {_share(observed)} had it"
+    told = percent(expected) if sound.is_share(expected) else not_stated()
+    return say("in_the_large_said", expected=told, event=name, observed=_share(observed))
 
 
-def _useful(facts: Mapping[str, Any], name: str) -> str:
+def _useful(facts: Mapping[str, Any]) -> str:
     """Return between which thresholds the rules do better than treating all or none."""
     if "useful" not in facts:
-        return NOT_STATED
+        return not_stated()
     if facts["useful"] is None:
-        return "at no threshold better than treating all or none"
+        return say("useful_never")
     ends = sound.ends(facts["useful"])
     if ends is None:
-        return NOT_STATED
+        return not_stated()
     low, high = (percent(end, 0) for end in ends)
-    return f"better than treating all or none, if one would act at a risk from {low} to {high}"
+    return say("useful_between", low=low, high=high)
 
 
 def _table(facts: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any] | None:
@@ -111,7 +108,7 @@ def _table(facts: Mapping[str, Any], classes: Sequence[str]) -> dict[str, Any] |
     if not table:
         return None
     return {
-        "header": ["Had", *(f"Answered {name}" for name in classes)],
+        "header": [say("had"), *(say("answered", answer=name) for name in classes)],
         "rows": [[name, *map(str, row)] for name, row in zip(classes, table, strict=True)],
     }
 
@@ -128,11 +125,11 @@ def _points(listed: object) -> dict[str, Any] | None:
         at = facts.get("act_at")
         if not sound.is_share(at) or not all(map(sound.is_count, numbers)):
             return None
-        found.append([f"{percent(at)} or more", *map(str, numbers)])
+        found.append([say("act_at_share", share=percent(at)), *map(str, numbers)])
     if len(found) > MOST_POINTS:
         step = (len(found) - 1) / (MOST_POINTS - 1)
         found = [found[round(i * step)] for i in range(MOST_POINTS)]
-    header = ["Act at a risk of", "Found", "Missed", "Needless", "Spared"]
+    header = [say(key) for key in ("act_at", "found", "missed", "needless", "spared")]
     return {"header": header, "rows": found} if found else None
 
 
@@ -154,25 +151,21 @@ def _share(value: object) -> str:
     """Return a share in percent with its interval."""
     found = sound.estimate(value)
     if found is None:
-        return NOT_STATED
+        return not_stated()
     share, ends = found
     return f"{percent(share)} ({_ends(ends)})"
 
 
 def _ends(ends: sound.Ends | None) -> str:
     if ends is None:
-        return f"interval {NOT_STATED}"
+        return no_interval()
     low, high = (percent(end, 0) for end in ends)
-    return f"{low.removesuffix(' %')} to {high}"
+    return range_text(low.removesuffix(" %"), high)
 
 
-def _number(found: sound.Estimate | None, say: Callable[[float], str] = brief) -> str:
+def _number(found: sound.Estimate | None, written: Callable[[float], str] = brief) -> str:
     if found is None:
-        return NOT_STATED
+        return not_stated()
     figure, ends = found
-    around = " to ".join(map(say, ends)) if ends else f"interval {NOT_STATED}"
-    return f"{say(figure)} ({around})"
-
-
-def _cases(n: int) -> str:
-    return f"{n} case" if n == 1 else f"{n} cases"
+    around = range_text(*map(written, ends)) if ends else no_interval()
+    return f"{written(figure)} ({around})"

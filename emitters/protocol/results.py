@@ -8,20 +8,19 @@ from typing import Any
 
 from mbndt.emitters.protocol.grammar import (
     CHANCES,
-    EXACT_VALUE,
-    MISSING,
     Answer,
     Bounds,
+    either,
     number_text,
     value_text,
 )
-from mbndt.emitters.protocol.text import NOT_STATED, brief, percent
+from mbndt.emitters.protocol.text import brief, counted, not_stated, percent
 from mbndt.emitters.protocol.unseen import Unseen
+from mbndt.emitters.protocol.words import say
 from mbndt.rules import Feature, FeatureType, Leaf, Rules
 from mbndt.rules.boxes import Reason, Space, edge, reasons
 
 FEW_ROWS = 20
-NEVER = "no input ends here"  # as the steps on its way exclude one another
 CLASSES_A_TABLE = 3
 
 
@@ -43,21 +42,23 @@ def results(
             f"R{leaf.leaf}",
             answer_text(rules, leaf),
             *unseen.cells(leaf),
-            ", ".join(map(str, ways.get(leaf.leaf, ()))) or "none",
-            because.get(leaf.leaf, NEVER),
+            ", ".join(map(str, ways.get(leaf.leaf, ()))) or say("no_steps"),
+            # Of none the steps on its way exclude one another.
+            because.get(leaf.leaf) or say("reason_never"),
             _note(leaf, unseen),
         ]
         for leaf in leaves
     ]
-    said = "Value" if rules.task == "regression" else "Answer"
-    return {"header": ["Result", said, *unseen.head, "Steps", "Because", "Note"], "rows": rows}
+    told = say("value" if rules.task == "regression" else "answer")
+    more = [say(key) for key in ("steps", "because", "note")]
+    return {"header": [say("result"), told, *unseen.head, *more], "rows": rows}
 
 
 def training_table(rules: Rules, leaves: list[Leaf]) -> dict[str, Any]:
     """Return what auditors ask: the training rows of each result, which flatter it."""
     if rules.task == "regression":
-        return _table(rules, leaves, ["Value", "Training rows", "Mean", "SD"], _spread)
-    return _table(rules, leaves, ["Answer", "Of its training rows"], _support)
+        return _table(rules, leaves, ["value", "training_rows", "mean", "spread"], _spread)
+    return _table(rules, leaves, ["answer", "training_support"], _support)
 
 
 def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
@@ -65,19 +66,21 @@ def exact_tables(rules: Rules, leaves: list[Leaf]) -> Iterator[dict[str, Any]]:
     classes = rules.target.classes
     if not classes:
         values = [[f"R{leaf.leaf}", value_text(rules.label(leaf))] for leaf in leaves]
-        yield {"header": ["Result", EXACT_VALUE], "rows": values}
+        yield {"header": [say("result"), say("exact_value")], "rows": values}
     for name, told in rules.outputs.items():
         for start in range(0, len(classes), CLASSES_A_TABLE):
             part = slice(start, start + CLASSES_A_TABLE)
-            head = ["Answer", *(CHANCES[name] + value_text(label) for label in classes[part])]
-            yield _table(rules, leaves, head, partial(_chances, told=told, part=part))
+            heads = [say(CHANCES[name], answer=value_text(label)) for label in classes[part]]
+            table = _table(rules, leaves, ["answer"], partial(_chances, told=told, part=part))
+            yield table | {"header": [*table["header"], *heads]}
 
 
 def _table(
-    rules: Rules, leaves: list[Leaf], head: list[str], cells: Callable[[Leaf], list[str]]
+    rules: Rules, leaves: list[Leaf], keys: list[str], cells: Callable[[Leaf], list[str]]
 ) -> dict[str, Any]:
+    """Return a table of results, with heads by the keys of messages."""
     rows = [[f"R{leaf.leaf}", answer_text(rules, leaf), *cells(leaf)] for leaf in leaves]
-    return {"header": ["Result", *head], "rows": rows}
+    return {"header": [say("result"), *map(say, keys)], "rows": rows}
 
 
 def answer_text(rules: Rules, leaf: Leaf) -> str:
@@ -88,27 +91,27 @@ def answer_text(rules: Rules, leaf: Leaf) -> str:
 def _support(leaf: Leaf) -> list[str]:
     """Return how many training rows had the answer."""
     if not leaf.counts or not leaf.size or leaf.stops:
-        return [NOT_STATED]
+        return [not_stated()]
     hits, n = leaf.counts[leaf.class_index], leaf.size
-    return [f"{hits} of {n}, {percent(hits / n)}"]
+    return [say("training_share", hits=hits, n=n, share=percent(hits / n))]
 
 
 def _spread(leaf: Leaf) -> list[str]:
-    numbers = [NOT_STATED if x is None else brief(x) for x in (leaf.mean, leaf.std)]
-    return [NOT_STATED if leaf.size is None else str(leaf.size), *numbers]
+    numbers = [not_stated() if x is None else brief(x) for x in (leaf.mean, leaf.std)]
+    return [not_stated() if leaf.size is None else str(leaf.size), *numbers]
 
 
 def _note(leaf: Leaf, unseen: Unseen) -> str:
     found = []
     cases = unseen.size(leaf)
     if cases is not None and cases < FEW_ROWS:
-        found.append("few cases")
+        found.append(say("few_cases"))
     if isinstance(leaf.value, tuple):
         if leaf.value.count(max(leaf.value)) > 1:
-            found.append("tie: first class")
+            found.append(say("tie"))
         common = leaf.risk or leaf.counts
         if common and common[leaf.class_index] < max(common):
-            found.append("not the commonest")
+            found.append(say("not_commonest"))
     return "; ".join(found)
 
 
@@ -118,7 +121,7 @@ def _chances(leaf: Leaf, told: Sequence[tuple[float, ...] | None], part: slice) 
     cells = [f"{percent(p)} ({number_text(p)})" for p in row[part]]
     if leaf.counts is None:
         return cells
-    counts = [f"{n} row" if n == 1 else f"{n} rows" for n in leaf.counts[part]]
+    counts = [counted(n, "rows", "row_one") for n in leaf.counts[part]]
     return [f"{cell}, {rows}" for cell, rows in zip(cells, counts, strict=True)]
 
 
@@ -135,10 +138,11 @@ def _reasons(rules: Rules, titles: Mapping[str, str]) -> dict[int, str]:
 
 def _because(rules: Rules, space: Space, reason: Reason, titles: Mapping[str, str]) -> str:
     said = [
-        f"{titles[name]}: {condition(rules, rules.feature[name], space, mask)}"
+        say("reason", title=titles[name], condition=condition(rules, feature, space, mask))
         for name, mask in reason.enough.items()
+        for feature in [rules.feature[name]]
     ]
-    return "; ".join(said) or "every input has this answer"
+    return "; ".join(said) or say("reason_every")
 
 
 def condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
@@ -147,17 +151,20 @@ def condition(rules: Rules, feature: Feature, space: Space, mask: int) -> str:
     inside = [bool(mask >> i & 1) for i in range(len(cells))]
     *known, missing = inside
     if not any(known):
-        return MISSING
+        return say("not_known")
     if feature.type.numeric:
         said = " ".join(Answer(bounds=tuple(_runs(rules, feature, cells[:-1], known))).parts)
     else:
         texts = [value for value, chosen in zip(cells[:-1], known, strict=True) if chosen]
         if feature.categories and known[-1]:
             others = [v for v, chosen in zip(cells[:-2], known, strict=False) if not chosen]
-            said = "any but " + " or ".join(map(value_text, others)) if others else "any"
+            but = say("reason_but", values=either(map(value_text, others)))
+            said = but if others else say("reason_any")
         else:
-            said = " or ".join(map(value_text, texts))
-    return f"{said}, or {MISSING}" if missing and not all(known) else said
+            said = either(map(value_text, texts))
+    if missing and not all(known):
+        return f"{said}, {say('or')} {say('not_known')}"
+    return said
 
 
 def _runs(rules: Rules, feature: Feature, cells: Any, known: list[bool]) -> Iterator[Bounds]:

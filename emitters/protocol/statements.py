@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from mbndt.emitters.protocol.text import said
 from mbndt.emitters.protocol.units import OtherUnit, other_units
+from mbndt.emitters.protocol.words import ENGLISH, check_language
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.files import read_plain
 from mbndt.rules import INT64_MAX, Feature, FeatureType, Rules, SetSplit
@@ -66,12 +67,14 @@ class OutcomeStatement:
 
 @dataclass(frozen=True)
 class Statements:
-    """What people state about a sheet. `validation` is a remark: no text makes a sheet valid.
+    """What people state about a sheet. `language` is that of its own words, by default English.
+    `validation` is a remark: no text makes a sheet valid.
     A missing or unlisted value that fewer than `least_rows` training rows had there gets no answer.
     Outcomes go by the class as text.
     """
 
     title: str = ""
+    language: str = ""
     population: str = ""
     setting: str = ""
     skill: str = ""
@@ -104,6 +107,10 @@ class Statements:
         """Take plain values about rules; raises `OptionError` that starts with `source`."""
         values = _checked(cls, found, source)
         inputs = _tables(found, "features", list(rules.feature), source)
+        if found_language := values.get("language"):
+            check_language(found_language, f"{source}: language")
+            # English, which is spoken where nothing is stated, leaves fingerprints alone.
+            values["language"] = "" if found_language == ENGLISH else found_language
         if "least_rows" in values:
             values["least_rows"] = _least_rows(values["least_rows"], f"{source}: least_rows")
         labels = [label_text(label) for label in rules.target.classes]

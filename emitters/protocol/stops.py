@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.protocol.grammar import Answer
+from mbndt.emitters.protocol.words import say
 from mbndt.rules import Leaf, Node, Rules, deep_recursion
 from mbndt.rules.nodes import walk
 from mbndt.rules.stopping import only_stops, stopping
@@ -17,9 +18,7 @@ from mbndt.rules.stopping import only_stops, stopping
 if TYPE_CHECKING:
     from mbndt.emitters.protocol.statements import Statements
 
-MEASURE = "stop, measure it first"
-UNLISTED = "stop, no answer for it"
-NO_ANSWER = "stop, no answer here"
+STOPS = ("stop_measure_own", "stop_measure", "stop_unlisted", "stop_here")  # keys of messages
 
 
 def stopped(rules: Rules, stated: Statements) -> Rules:
@@ -38,8 +37,8 @@ def stop_of(node: Node) -> int | None:
 def stop_text(row: Answer, own: str) -> str:
     """Return what a row that stops says; `own` is what people state of a missing value."""
     if row.missing and not (row.bounds or row.values or row.other):
-        return f"{MEASURE}: {own}" if own else MEASURE
-    return UNLISTED if row == Answer(other=True) else NO_ANSWER
+        return say("stop_measure_own", own=own) if own else say("stop_measure")
+    return say("stop_unlisted" if row == Answer(other=True) else "stop_here")
 
 
 def trimmed(rules: Rules) -> tuple[Rules, list[str]]:

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mbndt.emitters.protocol.grammar import number_text, quoted
+from mbndt.emitters.protocol.words import decimal, language, messages, say
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-NOT_STATED, NOT_APPLICABLE = "NOT STATED", "-"
+NOT_APPLICABLE = "-"
 
 # What can be misread: characters that aren't plain, lone numbers, and the sheet's own words.
 _PLAIN = re.compile(r"(?=.*[^\W\d]|.*[%°])[\w %°·/.,()+^'-]+")
-_OWN_WORDS = re.compile(r"\b(steps?|results?|inputs?|rows?|missing|not|below|go to)\b", re.I)
 _SPECIAL = re.compile(r"[\\`*_\[\]<>|&~$#@]|:(?=\S)|(?<=www)\.", re.I)
 
 
 def plain(text: str) -> str:
     """Return a text as it is, in quotes where it could be misread; `NOT STATED` for none."""
     if not text:
-        return NOT_STATED
-    harmless = _PLAIN.fullmatch(text) and not _OWN_WORDS.search(text)
+        return not_stated()
+    harmless = _PLAIN.fullmatch(text) and not _own_words(language()).search(text)
     return text if harmless and quoted(text)[1:-1] == text else quoted(text)
+
+
+@cache
+def _own_words(language: str) -> re.Pattern[str]:
+    own = re.split(", ?", messages(language)["own_words"])
+    return re.compile(rf"\b({'|'.join(own)})\b", re.I)
+
+
+def not_stated() -> str:
+    """Return what stands in place of what nobody stated."""
+    return say("not_stated")
 
 
 def said(text: str) -> str:
@@ -32,8 +44,8 @@ def said(text: str) -> str:
     It fills a cell of its own, which the paper reader never reads.
     """
     if not text:
-        return NOT_STATED
-    return text if quoted(text)[1:-1] == text and text != NOT_STATED else quoted(text)
+        return not_stated()
+    return text if quoted(text)[1:-1] == text and text != not_stated() else quoted(text)
 
 
 def markdown(value: object) -> Markup:
@@ -47,15 +59,20 @@ def percent(p: float, digits: int = 1) -> str:
     """Return a share in percent; no rounding turns little into none, or nearly all into all."""
     least = 0.1**digits
     if 0.0 < p < least / 100:
-        return f"below {least:.{digits}f} %"
+        return say("below_percent", share=decimal(f"{least:.{digits}f} %"))
     if 1 - least / 100 < p < 1.0:
-        return f"above {100 - least:.{digits}f} %"
-    return f"{100.0 * p:.{digits}f}".removesuffix(".0") + " %"
+        return say("above_percent", share=decimal(f"{100 - least:.{digits}f} %"))
+    return decimal(f"{100.0 * p:.{digits}f}".removesuffix(".0") + " %")
 
 
 def brief(x: float) -> str:
     """Return a number with four digits at most, as people read it."""
     return number_text(float(f"{x:.4g}"))
+
+
+def counted(n: int, many: str, one: str) -> str:
+    """Return a number of things in words, by the keys of the messages for many and one."""
+    return say(one if n == 1 else many, n=n)
 
 
 # Plain text of 80 columns

@@ -9,6 +9,7 @@ from typing import Any
 
 from mbndt.emitters.protocol.grammar import number_text
 from mbndt.emitters.protocol.text import plain
+from mbndt.emitters.protocol.words import say
 from mbndt.errors import OptionError, shown
 
 MOST = 10**9  # factors beyond it, or below one to it, convert no measurement
@@ -26,8 +27,8 @@ class OtherUnit:
         """Return what to do with a value, in words: `divide by 10`, `multiply by 18.02`."""
         exact = 1 / Fraction(self.factor)
         if exact.denominator == 1 and exact != 1:
-            return f"divide by {exact.numerator}"
-        return f"multiply by {number_text(float(self.factor))}"
+            return say("divide", factor=exact.numerator)
+        return say("multiply", factor=number_text(float(self.factor)))
 
 
 def other_units(value: object, own: str, source: str) -> tuple[OtherUnit, ...]:
@@ -62,4 +63,6 @@ def _factor(value: Any, source: str) -> Decimal:
 
 def conversions(units: tuple[OtherUnit, ...]) -> str:
     """Return the conversions in words: `in g/L: divide by 10`; nothing where there are none."""
-    return "; ".join(f"in {plain(other.unit)}: {other.conversion}" for other in units)
+    return "; ".join(
+        say("conversion", unit=plain(other.unit), how=other.conversion) for other in units
+    )

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbndt.emitters.protocol import sound
-from mbndt.emitters.protocol.grammar import value_text
-from mbndt.emitters.protocol.text import NOT_STATED, brief
+from mbndt.emitters.protocol.grammar import range_text, value_text
+from mbndt.emitters.protocol.text import brief, not_stated
+from mbndt.emitters.protocol.words import say
 from mbndt.rules import Leaf, Rules
 
 HELD_OUT, CROSS_FITTED = "held out", "cross-fitted"
-SEEN_AS = {
-    HELD_OUT: "Cases not used to make this sheet",
-    CROSS_FITTED: "Cases, each judged without itself",
-}
-UNKNOWN = "Cases not used to make this sheet"
+SEEN_AS = {HELD_OUT: "cases_held_out", CROSS_FITTED: "cases_cross_fitted"}  # keys of messages
 
 
 @dataclass(frozen=True)
@@ -58,28 +55,29 @@ class Unseen:
     @property
     def head(self) -> list[str]:
         """Return the heads of `cells`."""
-        cases = SEEN_AS.get(self.kind, UNKNOWN)
+        cases = say(SEEN_AS.get(self.kind, "cases_held_out"))
         if self.rules.task == "regression":
-            return [cases, "Their mean (95 %)", "Their SD"]
+            return [cases, say("their_mean"), say("their_spread")]
         event = self.rules.event
-        of = "the answer" if event is None else value_text(self.rules.target.classes[event])
-        return [f"Risk of {of} (95 %)" if event is not None else f"Chance of {of} (95 %)", cases]
+        if event is None:
+            return [say("head_chance", answer=say("the_answer")), cases]
+        return [say("head_risk", answer=value_text(self.rules.target.classes[event])), cases]
 
     def cells(self, leaf: Leaf) -> list[str]:
         """Return a result's risk with its interval, and the unseen cases; a regression's cases."""
         if self.rules.task == "regression":
             n, mean, std = self.spread.get(leaf.leaf, (None, None, None))
-            numbers = [NOT_STATED if x is None else brief(x) for x in (mean, std)]
+            numbers = [not_stated() if x is None else brief(x) for x in (mean, std)]
             (around,) = self.intervals.get(leaf.leaf) or [None]
             if mean is not None and around is not None:
-                numbers[0] += f" ({' to '.join(map(brief, around))})"
-            return [NOT_STATED if n is None else str(n), *numbers]
+                numbers[0] += f" ({range_text(*map(brief, around))})"
+            return [not_stated() if n is None else str(n), *numbers]
         return [self.risk(leaf), self.cases(leaf)]
 
     def risk(self, leaf: Leaf) -> str:
         """Return the risk of a result in words: `about 5 in 100 (2 to 13)`."""
         if leaf.risk is None:
-            return NOT_STATED
+            return not_stated()
         told = self._told(leaf)
         around = self.intervals.get(leaf.leaf)
         return frequency(leaf.risk[told], around[told] if around else None)
@@ -88,8 +86,10 @@ class Unseen:
         """Return how many of the unseen cases had what the risk is of: `3 of 61`."""
         counts = self.counts.get(leaf.leaf)
         if counts is None or leaf.stops:
-            return NOT_STATED
-        return f"{counts[self._told(leaf)]} of {sum(counts)}" if any(counts) else "none"
+            return not_stated()
+        if not any(counts):
+            return say("no_cases")
+        return say("of", part=counts[self._told(leaf)], all=sum(counts))
 
     def size(self, leaf: Leaf) -> int | None:
         """Return how many cases a result rests on: unseen ones, else those of training."""
@@ -101,7 +101,8 @@ class Unseen:
         """Return the risk and the cases as an end box of the drawing shows them, if known."""
         if leaf.risk is None or leaf.leaf not in self.counts:
             return ""
-        return f"{self.risk(leaf).removeprefix('about ')}; {self.cases(leaf)}"
+        risk = self.risk(leaf).removeprefix(say("about", frequency=""))
+        return f"{risk}; {self.cases(leaf)}"
 
     def _told(self, leaf: Leaf) -> int:
         event = self.rules.event
@@ -118,14 +119,20 @@ def frequency(share: float, around: sound.Ends | None) -> str:
     """
     of = 1000 if 0 < share < 0.01 or 0.99 < share < 1 else 100
     if around is None:
-        ends = f"interval {NOT_STATED}"
+        ends = no_interval()
     else:
-        ends = " to ".join(f"{of * end:.0f}" for end in around)
+        ends = range_text(*(f"{of * end:.0f}" for end in around))
     if 0 < share < 0.001:
-        return f"below 1 in {of} ({ends})"
+        return say("frequency_below", of=of, ends=ends)
     if 0.999 < share < 1:
-        return f"above 999 in {of} ({ends})"
-    return f"about {of * share:.0f} in {of} ({ends})"
+        return say("frequency_above", of=of, ends=ends)
+    counted = say("frequency", n=f"{of * share:.0f}", of=of, ends=ends)
+    return say("about", frequency=counted)
+
+
+def no_interval() -> str:
+    """Return what stands in place of an interval that isn't known."""
+    return say("no_interval", not_stated=not_stated())
 
 
 def _rows(value: object, length: int) -> Sequence[Any]:

@@ -26,7 +26,7 @@ from unseen import with_evidence
 
 from mbndt.conformance.boundary import boundary_rows
 from mbndt.emitters.protocol.emit import Protocol
-from mbndt.emitters.protocol.grammar import BOOLEANS, unquoted
+from mbndt.emitters.protocol.grammar import unquoted
 from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.emitters.protocol.statements import Statements
 from mbndt.emitters.protocol.steps import steps_of
@@ -92,7 +92,7 @@ def said(text, label):
     """Return what an answer's text means, of a label's type."""
     if isinstance(label, str):
         return unquoted(text)
-    return BOOLEANS[text] if isinstance(label, bool) else type(label)(text)
+    return text == "yes (true)" if isinstance(label, bool) else type(label)(text)
 
 
 def fields_of(rules):
