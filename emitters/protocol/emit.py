@@ -185,6 +185,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
     mark, unseen = Identity.of(rules, stated), Unseen.of(rules)
     kinds = {leaf.leaf: leaf.class_index for leaf in rules.leaves if isinstance(leaf.value, tuple)}
     labels = Labels.of(rules, stated)
+    translated = language() != ENGLISH
     ends = {
         leaf.leaf: (labels.answer(answer_text(rules, leaf)), unseen.brief(leaf))
         for leaf in rules.leaves
@@ -216,6 +217,7 @@ def _view(rules: Rules, stated: Statements, sheet: Sheet, today: str | None) -> 
         "audit": [
             [say("fingerprints"), ", ".join(mark.keys)],
             [say("fingerprint_of_both"), mark.sheet],
+            *([[say("language"), f"{say('language_name')} ({language()})"]] * translated),
             *provenance(rules),
         ],
         "examples": list(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mbndt.emitters.protocol.text import said
 from mbndt.emitters.protocol.units import OtherUnit, other_units
-from mbndt.emitters.protocol.words import ENGLISH, check_language
+from mbndt.emitters.protocol.words import ENGLISH, check_language, languages
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.files import read_plain
 from mbndt.rules import INT64_MAX, Feature, FeatureType, Rules, SetSplit
@@ -322,6 +322,7 @@ def template(rules: Rules) -> str:
 
 TOP = {
     "title": '""  # the decision, in a few words',
+    "language": f'""  # of the sheet\'s own words: {", ".join(languages())}',
     "population": '""  # for whom',
     "setting": '""  # where and when it is used, by whom',
     "skill": '""  # what the user must have learned',

@@ -33,8 +33,7 @@ def languages() -> list[str]:
 def check_language(language: str, source: str) -> None:
     """Raise `OptionError` that starts with `source` for a language without words."""
     if language not in (known := languages()):
-        choices = nearest(language, known) or f", expected one of {', '.join(known)}"
-        raise OptionError(f"{source}: got {shown(language)}{choices}")
+        raise OptionError(f"{source}: got {shown(language)}{nearest(language, known)}")
 
 
 @cache

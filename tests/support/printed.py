@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from mbndt.emitters.protocol.words import languages, messages
+
 needs_poppler = pytest.mark.skipif(
     shutil.which("pdftotext") is None,
     reason="no Poppler: apt-get install poppler-utils",
@@ -19,7 +21,13 @@ XHTML = "{http://www.w3.org/1999/xhtml}"
 SLACK = 1.0  # points that boxes may share sideways
 NEAR = 3.0  # and stand over the margin; Chromium rounds
 HIGHER = 0.35  # a box's part above and below its letters, where lines stand close
-HIDDEN = {"If", "it", "is", "Then"}  # heads for screen readers, of which print shows nothing
+# Heads for screen readers, of which print shows nothing.
+HIDDEN = {
+    word
+    for language in languages()
+    for key in ("if_it_is", "then")
+    for word in messages(language)[key].split()
+}
 MARGIN = 10 * 72 / 25.4  # of the sheet, left and right
 
 

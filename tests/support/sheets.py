@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from mbndt.emitters import emit
 from mbndt.emitters.protocol.grammar import Sheet
 from mbndt.emitters.protocol.paper import read_sheet
@@ -19,6 +21,7 @@ from mbndt.rules import (
     TargetType,
 )
 
+languages = pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 LABELS = Target("y", TargetType.STRING, ("no", "yes"))
 NO, YES = (1.0, 0.0), (0.0, 1.0)
 

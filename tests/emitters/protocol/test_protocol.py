@@ -8,8 +8,9 @@ import sys
 import pytest
 from conftest import EXAMPLE
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from mixed_rules import STATED, mixed_rules
-from sheets import LABELS, NO, YES, read, sheet_text
+from sheets import LABELS, NO, YES, languages, read, sheet_text
 from strategies import chain, many_intervals, regression, rule_trees, single_leaf
 
 from mbndt.conformance.boundary import boundary_rows
@@ -51,23 +52,26 @@ def assert_followed(rules: Rules, rows: int = 200, **more: object) -> None:
 # Followed on paper, the sheet gives the interpreter's answer
 
 
+@languages
 @slowly
-@given(rule_trees())
-def test_a_person_who_follows_the_sheet_gets_the_interpreters_answer(rules):
-    assert_followed(rules)
+@given(rules=rule_trees())
+def test_a_person_who_follows_the_sheet_gets_the_interpreters_answer(rules, language):
+    assert_followed(rules, sheet={"language": language})
 
 
+@languages
 @slowly
-@given(rule_trees(hostile=True))
-def test_hostile_names_and_texts_mislead_nobody(rules):
-    assert_followed(rules)
+@given(rules=rule_trees(hostile=True), least=st.sampled_from([0, 5]))
+def test_hostile_names_and_texts_mislead_nobody(rules, language, least):
+    assert_followed(rules, sheet={"language": language, "least_rows": least})
 
 
+@languages
 @pytest.mark.parametrize(
     "rules", [chain(50), many_intervals(64), single_leaf(), regression()], ids=lambda r: r.name
 )
-def test_extreme_rules_can_be_followed(rules):
-    assert_followed(rules, 1000)
+def test_extreme_rules_can_be_followed(rules, language):
+    assert_followed(rules, 1000, sheet={"language": language})
 
 
 def test_the_example_and_the_mixed_rules_can_be_followed_with_statements_and_without(example):

@@ -7,7 +7,7 @@ few regular expressions read the rows.
 import itertools
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 from conftest import EXAMPLE
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mixed_rules import STATED, mixed_rules
-from sheets import LABELS, NO, YES
+from sheets import LABELS, NO, YES, languages
 from strategies import rule_trees
 
 from mbndt.conformance.boundary import boundary_rows
@@ -30,7 +30,97 @@ slowly = settings(
     max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 STOP = -1
-N = r"(-?\d[\d.]*(?:e[+-]\d+)?)"
+# What this reader knows of each language, by itself: patterns, with N for a number, and words.
+SAID = {
+    "en": {
+        "step": r"Step (\d+): .*\? \(([A-Z]+)\)",
+        "result": r"R(\d+): ",
+        "stop": "stop, ",
+        "go": "go to step ",
+        "tables": ["Columns", "Inputs", "Results"],
+        "because": "Because",
+        "types": ["yes or no", "whole number", "number, rounded to float32", "category"],
+        "or": " or ",
+        "missing": "not known",
+        "other": "not listed",
+        "any": "any",
+        "no": "no (false)",
+        "yes": "yes (true)",
+        "any number": "any number",
+        "below": "below N",
+        "or more": "N or more",
+        "to below": "N to below N",
+        "pair": ": ",
+        "every": "every input has this answer",
+        "never": "no input ends here",
+    },
+    "de": {
+        "step": r"Schritt (\d+): .*\? \(([A-Z]+)\)",
+        "result": r"R(\d+): ",
+        "stop": "Halt, ",
+        "go": "weiter mit Schritt ",
+        "tables": ["Spalten", "Eingaben", "Ergebnisse"],
+        "because": "Begründung",
+        "types": ["ja oder nein", "ganze Zahl", "Zahl, auf float32 gerundet", "Kategorie"],
+        "or": " oder ",
+        "missing": "nicht bekannt",
+        "other": "nicht aufgeführt",
+        "any": "alle",
+        "no": "nein (false)",
+        "yes": "ja (true)",
+        "any number": "jede Zahl",
+        "below": "unter N",
+        "or more": "N oder mehr",
+        "to below": "N bis unter N",
+        "pair": ": ",
+        "every": "jede Eingabe hat diese Antwort",
+        "never": "keine Eingabe endet hier",
+    },
+    "fr": {
+        "step": r"Étape (\d+)\xa0: .*\xa0\? \(([A-Z]+)\)",
+        "result": "R(\\d+)\xa0: ",
+        "stop": "arrêt, ",
+        "go": "aller à l’étape ",
+        "tables": ["Colonnes", "Entrées", "Résultats"],
+        "because": "Raison",
+        "types": ["oui ou non", "nombre entier", "nombre, arrondi à float32", "catégorie"],
+        "or": " ou ",
+        "missing": "inconnu",
+        "other": "hors liste",
+        "any": "tout",
+        "no": "non (false)",
+        "yes": "oui (true)",
+        "any number": "tout nombre",
+        "below": "moins de N",
+        "or more": "N ou plus",
+        "to below": "de N à moins de N",
+        "pair": "\xa0: ",
+        "every": "toute entrée a cette réponse",
+        "never": "aucune entrée n’arrive ici",
+    },
+    "es": {
+        "step": r"Paso (\d+): ¿.*\? \(([A-Z]+)\)",
+        "result": r"R(\d+): ",
+        "stop": "alto, ",
+        "go": "ir al paso ",
+        "tables": ["Columnas", "Entradas", "Resultados"],
+        "because": "Motivo",
+        "types": ["sí o no", "número entero", "número, redondeado a float32", "categoría"],
+        "or": " o ",
+        "missing": "desconocido",
+        "other": "fuera de la lista",
+        "any": "todo",
+        "no": "no (false)",
+        "yes": "sí (true)",
+        "any number": "cualquier número",
+        "below": "menos de N",
+        "or more": "N o más",
+        "to below": "de N a menos de N",
+        "pair": ": ",
+        "every": "toda entrada tiene esta respuesta",
+        "never": "ninguna entrada acaba aquí",
+    },
+}
 
 
 def inline(token) -> str:
@@ -68,21 +158,24 @@ def single(x: float) -> float:
 class Paper:
     """What one takes from the text: each input's column and type, each step's rows."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, language: str = "en") -> None:
+        self.said = said = SAID[language]
+        self.point = "." if language == "en" else ","
+        columns, inputs, results_title = said["tables"]
         self.columns: dict[str, tuple[str, str]] = {}
         self.steps: dict[int, tuple[str, list[list[str]]]] = {}
         self.results: dict[int, dict[str, str]] = {}
         self.letters: dict[str, str] = {}
         for heading, rows in sections(text):
-            if step := re.fullmatch(r"Step (\d+): .*\? \(([A-Z]+)\)", heading):
+            if step := re.fullmatch(said["step"], heading):
                 self.steps[int(step[1])] = step[2], rows[1:]
-            elif heading == "Columns":
+            elif heading == columns:
                 self.columns = {row[0]: (unescaped(row[1][1:-1]), row[2]) for row in rows[1:]}
-            elif heading == "Inputs":
+            elif heading == inputs:
                 self.letters = {row[1]: row[0] for row in rows[1:]}
-            elif heading == "Results":
+            elif heading == results_title:
                 results = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-                self.results = {int(row["Result"][1:]): row for row in results}
+                self.results = {int(row[rows[0][0]][1:]): row for row in results}
 
     def leaf(self, row: Mapping[str, object]) -> int:
         """Follow the steps from 1 to the number of a result."""
@@ -93,70 +186,68 @@ class Paper:
             seen.add(number)
             letter, rows = self.steps[number]
             column, kind = self.columns[letter]
-            ends = {then for test, then in map(split_row(rows, kind), rows) if test(row[column])}
+            listed = {unescaped(t) for said, _ in rows for t in re.findall("“([^“”]*)”", said)}
+            ends = {then for said, then in rows if self.fits(said, kind, row[column], listed)}
             assert len(ends) == 1, (number, row[column], rows)
-            if result := re.match(r"R(\d+): ", end := ends.pop()):
+            if result := re.match(self.said["result"], end := ends.pop()):
                 return int(result[1])
-            if "stop, " in end:
+            if self.said["stop"] in end:
                 return STOP
-            number = int(end.removeprefix("go to step "))
+            number = int(end.removeprefix(self.said["go"]))
         raise AssertionError(f"step {number} twice")
 
     def holds(self, leaf: int, row: Mapping[str, object]) -> bool:
         """Tell whether a row meets all that a result's reason says."""
-        said = self.results[leaf]["Because"]
-        if said == "every input has this answer":
+        said = self.results[leaf][self.said["because"]]
+        if said == self.said["every"]:
             return True
-        if said == "no input ends here":
+        if said == self.said["never"]:
             return False
         for part in re.findall("(?:“[^“”]*”|[^;“])+", said):
-            title, condition = re.fullmatch("(“[^“”]*”|[^:“]+): (.*)", part.strip()).groups()
+            title, condition = re.fullmatch(
+                f"(“[^“”]*”|[^:“]+?){self.said['pair']}(.*)", part.strip()
+            ).groups()
             column, kind = self.columns[self.letters[title]]
-            if not fits(condition, kind, row[column], set()):
+            if not self.fits(condition, kind, row[column], set()):
                 return False
         return True
 
+    def fits(self, said: str, kind: str, raw: object, listed: set[str]) -> bool:
+        """Tell whether a raw value fits what a row says."""
+        words = self.said
+        yes_or_no, whole, rounded, category = words["types"]
+        texts = [unescaped(text) for text in re.findall("“([^“”]*)”", said)]
+        parts = re.sub("“[^“”]*”", "T", said).split("," + words["or"])
+        if raw is None or raw == "" or raw != raw:
+            return words["missing"] in parts
+        if kind == category and parts[0].startswith(words["any"]):
+            return raw not in texts
+        if kind == category:
+            return raw in texts or (words["other"] in parts and raw not in listed)
+        if kind == yes_or_no:
+            own = words["yes" if raw else "no"]
+            return any(own in part.split(words["or"]) for part in parts)
+        read = int if kind == whole else float
+        value = single(raw) if kind == rounded else read(raw)
+        return any(self.inside(part, value, read) for part in parts if part != words["missing"])
 
-Test = Callable[[object], bool]
-
-
-def split_row(rows: list[list[str]], kind: str) -> Callable[[list[str]], tuple[Test, str]]:
-    listed = {unescaped(t) for said, _ in rows for t in re.findall("“([^“”]*)”", said)}
-    return lambda cells: (lambda raw: fits(cells[0], kind, raw, listed), cells[1])
-
-
-def fits(said: str, kind: str, raw: object, listed: set[str]) -> bool:
-    """Tell whether a raw value fits what a row says."""
-    texts = [unescaped(text) for text in re.findall("“([^“”]*)”", said)]
-    parts = re.sub("“[^“”]*”", "T", said).split(", or ")
-    if raw is None or raw == "" or raw != raw:
-        return "not known" in parts
-    if kind == "category" and parts[0].startswith("any"):
-        return raw not in texts
-    if kind == "category":
-        return raw in texts or ("not listed" in parts and raw not in listed)
-    if kind == "yes or no":
-        return any(("yes (true)" if raw else "no (false)") in part.split(" or ") for part in parts)
-    read = int if kind == "whole number" else float
-    value = single(raw) if kind == "number, rounded to float32" else read(raw)
-    return any(inside(part, value, read) for part in parts if part != "not known")
-
-
-def inside(part: str, x, read) -> bool:
-    if part == "any number":
-        return True
-    if end := re.fullmatch(f"below {N}", part):
-        return x < read(end[1])
-    if end := re.fullmatch(f"{N} or more", part):
-        return x >= read(end[1])
-    if ends := re.fullmatch(f"{N} to below {N}", part):
-        return read(ends[1]) <= x < read(ends[2])
-    raise AssertionError(part)
+    def inside(self, part: str, x, read) -> bool:
+        number = rf"(-?\d[\d{self.point}]*(?:e[+-]\d+)?)"
+        if part == self.said["any number"]:
+            return True
+        for key, holds in {
+            "below": lambda high: x < high,
+            "or more": lambda low: low <= x,
+            "to below": lambda low, high: low <= x < high,
+        }.items():
+            if found := re.fullmatch(self.said[key].replace("N", number), part):
+                return holds(*(read(text.replace(self.point, ".")) for text in found.groups()))
+        raise AssertionError(part)
 
 
-def paper_of(rules: Rules, least: int = 0, **stated: object) -> Paper:
-    sheet = {**stated, "least_rows": least}
-    return Paper(emit(rules, "protocol", format="md", sheet=sheet).text)
+def paper_of(rules: Rules, least: int = 0, language: str = "en", **stated: object) -> Paper:
+    sheet = {**stated, "least_rows": least, "language": language}
+    return Paper(emit(rules, "protocol", format="md", sheet=sheet).text, language)
 
 
 def ends_of(rules: Rules, table: Table) -> list[int]:
@@ -176,12 +267,13 @@ def assert_routes(rules: Rules, rows: int, least: int, **stated: object) -> None
 with_and_without_stops = pytest.mark.parametrize("least", [0, 5])
 
 
+@languages
 @with_and_without_stops
 @pytest.mark.parametrize("stated", [{}, STATED], ids=["bare", "stated"])
-def test_a_thousand_rows_end_on_the_mixed_sheet_where_the_interpreter_ends(stated, least):
+def test_a_thousand_rows_end_on_the_mixed_sheet_where_the_interpreter_ends(stated, least, language):
     rules = mixed_rules()
     assert len(rules.leaves) == 16
-    assert_routes(rules, 1000, least, **stated)
+    assert_routes(rules, 1000, least, language=language, **stated)
 
 
 @with_and_without_stops
@@ -189,10 +281,11 @@ def test_a_thousand_rows_end_on_the_example_sheet_where_the_interpreter_ends(lea
     assert_routes(Rules.from_json(EXAMPLE.read_bytes()), 1000, least)
 
 
+@languages
 @slowly
 @given(rules=rule_trees(hostile=True), least=st.integers(0, 9))
-def test_rows_end_on_any_sheet_where_the_interpreter_ends(rules, least):
-    assert_routes(rules, 100, least)
+def test_rows_end_on_any_sheet_where_the_interpreter_ends(rules, least, language):
+    assert_routes(rules, 100, least, language=language)
 
 
 def test_a_patient_of_whom_nothing_was_measured_gets_no_answer():
@@ -201,10 +294,11 @@ def test_a_patient_of_whom_nothing_was_measured_gets_no_answer():
         assert paper_of(rules, 5).leaf(unmeasured) == STOP
 
 
+@languages
 @slowly
-@given(rule_trees(hostile=True))
-def test_the_printed_reason_holds_for_the_results_rows_and_forces_its_answer(rules):
-    paper = paper_of(rules)
+@given(rules=rule_trees(hostile=True))
+def test_the_printed_reason_holds_for_the_results_rows_and_forces_its_answer(rules, language):
+    paper = paper_of(rules, language=language)
     table = boundary_rows(rules, 100)
     labels = {leaf.leaf: rules.label(leaf) for leaf in rules.leaves}
     rows = table.records(rules.used)

@@ -4,13 +4,14 @@ import io
 import math
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from printed import NO_PDF
+from printed import NO_PDF, needs_poppler, overprinted, shown_beyond
 from strategies import chain, many_intervals, regression, single_leaf
 from unseen import with_evidence
 
@@ -18,6 +19,7 @@ from mbndt.emitters import emit
 from mbndt.emitters.protocol import font
 from mbndt.emitters.protocol.check import differences
 from mbndt.emitters.protocol.pdf import pdf
+from mbndt.emitters.protocol.words import say, speaking
 from mbndt.errors import EngineMissing
 from mbndt.rules import Rules
 
@@ -62,6 +64,27 @@ def test_the_front_is_one_page_and_the_back_has_the_rest(name, sheet, paper):
     for part in ("Results", "Inputs", "Evidence", "Fingerprints (SHA-256)", "Columns"):
         assert part in rest
     assert "Fill in on screen" not in text + rest
+
+
+@needs_poppler
+@pytest.mark.parametrize("language", ["de", "fr", "es"])
+@pytest.mark.parametrize(
+    "name, stated", [("breast_mass", {}), ("mixed", tomllib.loads(MIXED_SHEET.read_text()))]
+)
+def test_longer_words_have_room_on_the_same_front_and_the_pdf_says_its_language(
+    name, stated, language
+):
+    needs_weasyprint()
+    content = printed(with_evidence(kept(name)), sheet={**stated, "language": language})
+    reader = opened(content)
+    assert reader.trailer["/Root"]["/Lang"] == language
+    front, back = (reader.pages[i].extract_text() for i in (0, 1))
+    with speaking(language):
+        assert say("procedure") in front
+        assert say("record_signature") in front
+        assert say("results") in back
+    assert overprinted(content) == []
+    assert shown_beyond(content, PAPERS["a4"][0]) == []
 
 
 @pytest.mark.parametrize("name, sheet", [("breast_mass", None), ("mixed", MIXED_SHEET)])
