@@ -137,10 +137,11 @@ def _order(rules: Rules, labels: Labels) -> Iterator[list[str]]:
         return
     what = plain(rules.target.name)
     if rules.event is not None:
-        what = f"the risk of {labels.answer(value_text(rules.target.classes[rules.event]))}"
-    turns = {"+": "falls", "-": "rises"}
-    said = [f"never {turns[sign]} as {plain(name)} rises" for name, sign in signs.items()]
-    yield ["All else equal", f"{what} {', and '.join(said)}"]
+        event = labels.answer(value_text(rules.target.classes[rules.event]))
+        what = say("risk_is_of", answer=event)
+    turns = {"+": "never_falls", "-": "never_rises"}
+    said = [say(turns[sign], name=plain(name)) for name, sign in signs.items()]
+    yield [say("all_else_equal"), f"{what} {', '.join(said)}"]
 
 
 def operating_point(rules: Rules) -> str:
