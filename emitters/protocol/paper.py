@@ -239,6 +239,7 @@ def _markdown_tables(text: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
             yield heading, _records(table)
             table = []
         if line.startswith("#"):
+            # A title may say anything.
             heading = _unescaped(line.lstrip("#").strip()) if line.startswith("##") else ""
 
 
@@ -277,6 +278,6 @@ class _Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         text = " ".join(self._text.split())
         if tag in ("h1", "h2", "h3"):
-            self._heading = text if tag != "h1" else ""  # the title, which may say anything
+            self._heading = text
         elif tag in ("th", "td"):
             self.tables[-1][1][-1].append(text)

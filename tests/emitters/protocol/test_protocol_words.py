@@ -19,6 +19,7 @@ from mbndt.emitters.protocol.form import script
 from mbndt.emitters.protocol.identity import Identity
 from mbndt.emitters.protocol.paper import read_sheet
 from mbndt.emitters.protocol.statements import Statements
+from mbndt.emitters.protocol.text import plain
 from mbndt.emitters.protocol.words import ENGLISH, messages, pattern, say, speaking
 from mbndt.errors import OptionError
 from mbndt.rules import (
@@ -280,6 +281,31 @@ def test_names_that_are_the_sheets_own_words_mislead_nobody(language, start):
                 options = {"format": kind, "sheet": sheet}
                 found = check(rules, "protocol", options, [boundary_rows(rules, 50)])
                 assert found.mismatches == 0, found
+
+
+@languages
+@pytest.mark.parametrize("kind", ["md", "html"])
+def test_a_title_that_is_a_heading_of_the_sheet_misleads_nobody(language, kind):
+    with speaking(language):
+        headings = [say(key) for key in ("columns", "results", "exact_figures", "answers")]
+        headings.append(say("step", number=1, question="ξ", letter="A"))
+    wanted = read_sheet(
+        sheet_text(numbers(), kind, sheet={"language": language}), html=kind != "md"
+    )
+    for title in headings:
+        text = sheet_text(numbers(), kind, sheet={"language": language, "title": title})
+        assert read_sheet(text, html=kind == "html") == wanted
+
+
+@languages
+def test_names_that_are_words_of_the_language_stand_in_quotes(language):
+    own = messages(language)["own_words"].split(", ")
+    assert len(own) > 8
+    with speaking(language):
+        for word in own:
+            assert plain(word) == f"“{word}”"
+            assert plain(f"λ {word.upper()} λ") == f"“λ {word.upper()} λ”"
+        assert plain("λ") == "λ"
 
 
 @languages
