@@ -91,6 +91,7 @@ class Protocol(ProtocolOptions, Emitter):
         view = _view(rules, stated, sheet, self.date) | {"unreached": unreached}
         view["results"] = results(followed, leaves, ways(sheet), view["titles"], Unseen.of(rules))
         view["training"] = training_table(followed, leaves)
+        view["changed"] = self._changed(followed, stated, view["titles"])
         view["exact"] = list(exact_tables(followed, leaves))
         asked = [rules.feature[entry.name] for entry in sheet.inputs.values()]
         view = spoken(view, Labels.of(rules, stated), asked, stated)
@@ -127,6 +128,18 @@ class Protocol(ProtocolOptions, Emitter):
                 notes += font.notes(plain)
         name = base.identifier(rules.name)
         return Artifact(name, FORMATS[self.format], content, rules, tuple(notes))
+
+    def _changed(
+        self, rules: Rules, stated: Statements, titles: Mapping[str, str]
+    ) -> dict[str, Any] | None:
+        if self.previous is None:
+            return None
+        from mbndt.emitters.protocol.changed import since
+
+        before = self.previous
+        if not isinstance(before, Rules):
+            before = Rules.from_json(Path(before).read_bytes())
+        return since(stopped(before, stated), rules, titles, Labels.of(rules, stated))
 
     def _statements(self, rules: Rules) -> Statements:
         if self.sheet is None or isinstance(self.sheet, Mapping):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mbndt.options import Options, option
+from mbndt.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class ProtocolOptions(Options):
         otherwise="nothing is stated, and the sheet says so",
     )
     paper: str = option("a4", "paper size of the PDF", choices=("a4", "letter"))
+    previous: str | Path | Rules | None = option(
+        None,
+        "model file or rules JSON that the sheet takes the place of; it then says what has changed",
+        otherwise="it says nothing of it",
+    )
     date: str | None = option(
         None,
         "day from which a review date in the past shows, such as 2026-11-30",

@@ -21,7 +21,6 @@ from mbndt.cli.options import (
     option,
     read,
 )
-from mbndt.cli.report import on_stdout, printable
 from mbndt.errors import shown
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ Rows = tuple[tuple[list[int], list[int]], int]
 
 
 def _print(found: Changes, rows: Rows | None, lines: Sequence[str]) -> None:
+    from mbndt.cli.report import on_stdout, printable
+
     console = on_stdout()
     if not found.answers:
         console.print("Every input gets the same answer.")
@@ -102,6 +103,8 @@ def _tables(found: Changes) -> list[tuple[str, tuple[Change, ...]]]:
 
 def _grid(found: Changes, changes: Sequence[Change], counts: Sequence[int] | None) -> None:
     """Print changes, those of most rows first."""
+    from mbndt.cli.report import on_stdout, printable
+
     order = range(len(changes))
     if counts is not None:
         order = sorted(order, key=lambda i: -counts[i])  # type: ignore[assignment]

@@ -56,6 +56,8 @@ def compile_(
     """Write the rules in the language of a target."""
     from mbndt.checkpoint import load
 
+    if "previous" in given:
+        given["previous"] = load(Path(given["previous"]))
     tool, rules = emitter(target, **given), load(model)
     artifact = strictly(tool, rules) if strict_missing else tool.emit(rules)
     notes = [*artifact.notes, *(tool.report(artifact) if report and not quiet else ())]
