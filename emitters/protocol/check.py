@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mbndt.emitters.protocol.emit import Protocol
 from mbndt.emitters.protocol.identity import Identity
 from mbndt.emitters.protocol.paper import language_of, read_sheet, read_tables
 from mbndt.emitters.protocol.statements import Statements
-from mbndt.emitters.protocol.words import say, speaking
+from mbndt.emitters.protocol.words import ENGLISH, languages, say, speaking
 from mbndt.errors import OptionError
 from mbndt.rules import Rules
 
@@ -25,14 +26,19 @@ def differences(sheet: Path, rules: Rules, statements: Path | None) -> list[str]
     except OSError as error:
         raise OptionError(f"sheet: {sheet}: {error.strerror}") from None
     stated = Statements() if statements is None else Statements.read(statements, rules)
-    own, here = Identity.of(rules, stated), Identity.read(content, f"sheet: {sheet}")
+    here = Identity.read(content, f"sheet: {sheet}")
+    # Where no language is stated, the sheet may be in any.
+    codes = [stated.language] if stated.language else [ENGLISH, *languages()]
+    known = [(code, Identity.of(rules, replace(stated, language=code))) for code in codes]
+    language, own = next((pair for pair in known if pair[1] == here), known[0])
     found = [
         f"{part}: the sheet has {getattr(here, part)[:12]}, these are {getattr(own, part)[:12]}"
         for part in here.differences(own)
     ]
     kind = sheet.suffix.lower().removeprefix(".")
     if not found and kind in ("html", "md"):
-        text = Protocol(format=kind, sheet=statements and str(statements)).emit(rules).text
+        tool = Protocol(format=kind, sheet=statements and str(statements), language=language)
+        text = tool.emit(rules).text
         found += _changed(content.decode(errors="replace"), text, html=kind == "html")
     return found
 

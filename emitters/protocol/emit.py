@@ -48,7 +48,7 @@ from mbndt.emitters.protocol.steps import steps_of, ways
 from mbndt.emitters.protocol.stops import stopped
 from mbndt.emitters.protocol.text import markdown, not_stated, plain, said
 from mbndt.emitters.protocol.unseen import Unseen
-from mbndt.emitters.protocol.words import ENGLISH, decimal, language, say, speaking
+from mbndt.emitters.protocol.words import ENGLISH, decimal, language, languages, say, speaking
 from mbndt.errors import OptionError, shown
 from mbndt.rules import Rules
 from mbndt.rules.standing import DRAFT, validation_status
@@ -68,7 +68,11 @@ class Protocol(ProtocolOptions, Emitter):
     """Emit a sheet of numbered steps, results with what they rest on, and worked examples."""
 
     target = "protocol"
-    variants = ({"format": "md"}, {"format": "html"})
+    variants = (
+        {"format": "md"},
+        {"format": "html"},
+        *({"format": "md", "language": code} for code in languages() if code != ENGLISH),
+    )
 
     def emit(self, rules: Rules) -> Artifact:
         """Return the sheet's text, or the bytes of a PDF.
@@ -78,7 +82,7 @@ class Protocol(ProtocolOptions, Emitter):
         if self.date is not None and read_day(self.date) is None:
             raise OptionError(f"date: got {shown(self.date)}, expected a day such as 2026-11-30")
         stated = self._statements(rules)
-        with speaking(stated.language or ENGLISH):
+        with speaking(stated.language):
             return self._emit(rules, stated)
 
     def _emit(self, rules: Rules, stated: Statements) -> Artifact:
@@ -143,8 +147,10 @@ class Protocol(ProtocolOptions, Emitter):
 
     def _statements(self, rules: Rules) -> Statements:
         if self.sheet is None or isinstance(self.sheet, Mapping):
-            return Statements.of(dict(self.sheet or {}), rules)
-        return Statements.read(Path(self.sheet), rules)
+            stated = Statements.of(dict(self.sheet or {}), rules)
+        else:
+            stated = Statements.read(Path(self.sheet), rules)
+        return replace(stated, language=self.language or stated.language or ENGLISH)
 
     def engine(self) -> str:
         """Return the name of the reader that follows the sheet."""

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from mbndt.emitters.protocol.statements import InputStatement, Statements
 from mbndt.emitters.protocol.text import said
-from mbndt.emitters.protocol.words import say
+from mbndt.emitters.protocol.words import ENGLISH, say
 from mbndt.errors import OptionError
 from mbndt.rules import Rules, standing
 from mbndt.rules.standing import validation_status
@@ -34,7 +34,10 @@ class Identity:
     @classmethod
     def of(cls, rules: Rules, stated: Statements) -> Identity:
         """Return the identity of a sheet of some rules and statements."""
-        told = _told(dataclasses.asdict(dataclasses.replace(stated, features=_own(rules, stated))))
+        # English is spoken where no language is stated, so that it leaves fingerprints alone.
+        language = "" if stated.language == ENGLISH else stated.language
+        own = dataclasses.replace(stated, language=language, features=_own(rules, stated))
+        told = _told(dataclasses.asdict(own))
         text = json.dumps(told, sort_keys=True, separators=(",", ":"), default=str)  # decimals
         return cls(rules.fingerprint, hashlib.sha256(text.encode()).hexdigest())
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mbndt.emitters.protocol.words import languages
 from mbndt.options import Options, option
 from mbndt.rules import Rules
 
@@ -23,6 +24,12 @@ class ProtocolOptions(Options):
         "TOML or JSON file of what you state about the rules; `mbndt sheet-template` writes one to"
         " fill in",
         otherwise="nothing is stated, and the sheet says so",
+    )
+    language: str | None = option(
+        None,
+        "language of the sheet's own words; German, French and Spanish have a decimal comma",
+        choices=languages(),
+        otherwise="the one that `sheet` states, or else English",
     )
     paper: str = option("a4", "paper size of the PDF", choices=("a4", "letter"))
     previous: str | Path | Rules | None = option(

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from mbndt.emitters.protocol.text import said
 from mbndt.emitters.protocol.units import OtherUnit, other_units
-from mbndt.emitters.protocol.words import ENGLISH, check_language, languages
+from mbndt.emitters.protocol.words import languages
 from mbndt.errors import OptionError, nearest, shown
 from mbndt.files import read_plain
+from mbndt.options import choose
 from mbndt.rules import INT64_MAX, Feature, FeatureType, Rules, SetSplit
 from mbndt.rules.stopping import LEAST_ROWS
 from mbndt.rules.values import label_text
@@ -107,10 +108,8 @@ class Statements:
         """Take plain values about rules; raises `OptionError` that starts with `source`."""
         values = _checked(cls, found, source)
         inputs = _tables(found, "features", list(rules.feature), source)
-        if found_language := values.get("language"):
-            check_language(found_language, f"{source}: language")
-            # English, which is spoken where nothing is stated, leaves fingerprints alone.
-            values["language"] = "" if found_language == ENGLISH else found_language
+        if values.get("language"):
+            choose(f"{source}: language", values["language"], languages())
         if "least_rows" in values:
             values["least_rows"] = _least_rows(values["least_rows"], f"{source}: least_rows")
         labels = [label_text(label) for label in rules.target.classes]

@@ -14,8 +14,6 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from mbndt.errors import OptionError, nearest, shown
-
 ENGLISH = "en"
 FOLDER = Path(__file__).parent.parent.parent / "templates" / "protocol" / "words"
 # French has a blank before these signs, at which no line may end.
@@ -28,12 +26,6 @@ _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 def languages() -> list[str]:
     """Return the languages that there are words of, by their codes (ISO 639)."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
-
-
-def check_language(language: str, source: str) -> None:
-    """Raise `OptionError` that starts with `source` for a language without words."""
-    if language not in (known := languages()):
-        raise OptionError(f"{source}: got {shown(language)}{nearest(language, known)}")
 
 
 @cache

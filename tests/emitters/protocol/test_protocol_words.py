@@ -3,16 +3,16 @@
 import json
 import re
 import string
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from greek_rules import CASES, greek, numbers
 from mixed_rules import mixed_rules
 from sheets import languages, sheet_text
-from unseen import performance_of, with_evidence
 
 from mbndt.conformance.boundary import boundary_rows
-from mbndt.conformance.verify import check
+from mbndt.conformance.verify import check, verify
+from mbndt.emitters import emit
 from mbndt.emitters.protocol import words
 from mbndt.emitters.protocol.check import differences
 from mbndt.emitters.protocol.form import script
@@ -121,92 +121,6 @@ def pseudo(monkeypatch, tmp_path):
     (tmp_path / "xx.toml").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "en.toml").write_bytes((words.FOLDER / "en.toml").read_bytes())
     monkeypatch.setattr(words, "FOLDER", tmp_path)
-
-
-def greek(event=True):
-    """Return rules of all types with all evidence, whose texts are Greek."""
-    x = Feature("ξ", FeatureType.FLOAT64, label="Ξ", unit="μ", description="Δ")
-    y = Feature("υ", FeatureType.FLOAT32)
-    n = Feature("ν", FeatureType.INTEGER, unit="π")
-    b = Feature("β", FeatureType.BOOLEAN)
-    c = Feature("κ", FeatureType.CATEGORY, ("α", "ω\n", "ω"))
-    classes = ("λ", "ρ") if event else ("λ", "ρ", "σ")
-
-    def leaf(i):
-        counts = ((9 + i, 1), (2, 30 - i), (5, 5))[i % 3]
-        counts = counts if event else (*counts, 0)
-        return Leaf(i, tuple(k / sum(counts) for k in counts), counts)
-
-    def below(name, cut, missing, *nodes):
-        return NumericSplit(name, (Interval(cut, 0), Interval(None, 1)), missing, nodes)
-
-    flags = SetSplit("β", (Group((False,), 0), Group((True,), 1)), 0, (leaf(4), leaf(5)))
-    groups = (Group(("α",), 0), Group(("ω\n",), 1))
-    sets = SetSplit("κ", groups, 2, (leaf(3), flags, leaf(6)), 2)
-    root = below("ξ", 2.5, 1, below("υ", 0.7, 1, leaf(0), leaf(1)), below("ν", 7, 0, leaf(2), sets))
-    target = Target("τ", TargetType.STRING, classes, "ζ", "Ζ")
-    seen = {"missing": 0.0004, "range": [0.25, 9.5]}
-    provenance = {
-        "training rows": 400,
-        "class rows": [250, 150] if event else [250, 100, 50],
-        "features": {"ξ": seen, "υ": seen, "ν": {"missing": 0.5, "range": [0, 9]}},
-        "operating point": {"act_at": 0.125, "cost": {"missed": 2.5, "false": 1}},
-        "prevalence": {"λ": 0.9, "ρ": 0.1},
-    }
-    rules = Rules("Ρ", target, (x, y, n, b, c, Feature("ο", FeatureType.FLOAT64)), root, provenance)
-    question = {"feature": "ξ", "refits": 9, "alike": 7}
-    rules = with_evidence(rules, "cross-fitted", **{"first question": question})
-    block = {"rules": rules.fingerprint, "kind": "external", "on": "Λ", "date": "2026-10-01"}
-    block["performance"] = performance_of([[20, 5], [2, 25]], 1, useful=None, unanswered=1)
-    blocks = [block] if event else []
-    return replace(rules, provenance={**rules.provenance, "validation": blocks})
-
-
-def numbers():
-    """Return a regression whose texts are Greek."""
-    parts = (Interval(1.5, 0), Interval(None, 1))
-    leaves = (Leaf(0, 1.25, n=30, mean=1.25, std=0.5), Leaf(1, 7.0, n=1, mean=7.0, std=0.0))
-    provenance = {
-        "evidence": {
-            "kind": "held out",
-            "rows": 31,
-            "leaves": [{"n": 30, "mean": 1.3, "std": 0.4}, {"n": 1, "mean": 7.5, "std": None}],
-            "intervals": [[1.1, 1.6], None],
-            "performance": {"rows": 31, "r2": [0.5, 0.4, 0.6], "mae": 0.25, "rmse": 0.75},
-        },
-        "held out": {"rows": 9, "r2": 0.5, "rmse": 1.5, "rmse_95": [1.25, 1.75]},
-    }
-    x = Feature("ξ", FeatureType.FLOAT64)
-    root = NumericSplit("ξ", parts, 0, leaves)
-    return Rules("Ρ", Target("τ", TargetType.FLOAT64, unit="μ"), (x,), root, provenance)
-
-
-GREEK_WORDS = {
-    "exclusions": ["Γ"],
-    "validation": "Θ",
-    "supersedes": "Φ",
-    "date": "2026-11-01",
-    "review_date": "2026-10-01",
-    "features": {
-        "ξ": {
-            "range": [0.5, 90],
-            "decimals": 1,
-            "other_units": [{"unit": "φ", "factor": 0.1}, {"unit": "χ", "factor": 1.25}],
-            "missing": {"stop": "Σ"},
-        },
-        "υ": {"decimals": 0, "missing": "Π"},
-        "ν": {"decimals": -1},
-        "κ": {"values": {"α": "Α"}},
-        "β": {"values": {"true": "Β"}, "missing": {"stop": ""}},
-    },
-    "outcomes": {"λ": {"action": "Λ", "label": "Ε"}},
-}
-CASES = {
-    "an event": (greek(), GREEK_WORDS),
-    "three classes": (greek(event=False), {}),
-    "a number": (numbers(), {}),
-    "no step": (replace(numbers(), root=Leaf(0, 1.5), provenance={}), {}),
-}
 
 
 def left_over(text):
@@ -358,6 +272,35 @@ def test_english_is_spoken_where_nothing_is_stated_and_another_language_is_anoth
         for language in ("", "en", *TRANSLATED)
     }
     assert len(marks) == 4
+
+
+def test_the_option_goes_before_the_language_that_is_stated():
+    rules = mixed_rules()
+    for stated in ({}, {"language": "fr"}):
+        text = sheet_text(rules, sheet=stated, language="de")
+        assert text == sheet_text(rules, sheet={"language": "de"})
+        assert sheet_text(rules, sheet=stated, language="en") == sheet_text(rules)
+    with pytest.raises(OptionError, match="language: got 'it'"):
+        sheet_text(rules, language="it")
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+@pytest.mark.parametrize("kind", ["md", "txt", "html"])
+def test_a_sheet_in_any_language_is_that_of_statements_without_one(language, kind, tmp_path):
+    rules, sheet = mixed_rules(), tmp_path / f"sheet.{kind}"
+    sheet.write_text(emit(rules, "protocol", format=kind, language=language).text, "utf-8")
+    assert differences(sheet, rules, None) == []
+    stated = tmp_path / "stated.json"
+    for other in {"en", *TRANSLATED} - {language}:
+        stated.write_text(json.dumps({"language": other}), "utf-8")
+        assert len(differences(sheet, rules, stated)) == 1
+
+
+def test_verify_follows_the_sheet_in_every_language():
+    found = verify(greek(), targets=["protocol"], rows=100)
+    followed = {each.options.get("language", "en") for each in found if each.rows >= 100}
+    assert followed == {"en", *TRANSLATED}
+    assert all(each.outcome == "agrees" for each in found)
 
 
 @languages
