@@ -57,7 +57,7 @@ def test_the_wheel_holds_all_of_the_package_and_nothing_else(wheel):
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == shipped()
     kinds = {Path(name).suffix for name in names}
-    assert kinds == {".py", ".typed", ".json", ".jinja", ".css", ".mjs"}
+    assert kinds == {".py", ".typed", ".json", ".jinja", ".css", ".mjs", ".toml"}
 
 
 def test_the_wheel_compiles_rules_in_a_clean_environment(wheel, tmp_path):
