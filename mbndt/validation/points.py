@@ -13,6 +13,7 @@ from mbndt.measures.performance import NO_ANSWER
 from mbndt.rules import Label, Rules
 from mbndt.tables.table import Table
 from mbndt.validation.answers import answer_by_leaf, answered, by_leaf, scores
+from mbndt.validation.seen import warn_seen
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def trade_off(rules: Rules, table: Table, target: str | None = None) -> TradeOff
         choices = nearest(target, table.columns)
         raise OptionError(f"target: {table.source} has no column {shown(target)}{choices}")
     found = answered(rules, table, target)
+    warn_seen(found)
     risk = by_leaf(rules, "risk")
     if risk is None:
         warn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mbndt.errors import DataError
+from mbndt.errors import DataError, warn
 from mbndt.learning.provenance import earlier_data, mapping
 from mbndt.measures.overlap import share_seen
 from mbndt.tables.digest import Hashes, digest, row_hashes
@@ -28,6 +28,15 @@ def refuse_seen(found: Answered) -> list[str]:
     for known in earlier_data(found.rules) or [{}]:
         remarks += _refuse(found, mapping(known))
     return list(dict.fromkeys(remarks))
+
+
+def warn_seen(found: Answered) -> None:
+    """Warn of rows most of which learning has seen, whose figures flatter."""
+    try:
+        refuse_seen(found)
+    except DataError:
+        source = found.table.source
+        warn(f"{source}: the rules were learned from these rows, or most of them; figures flatter")
 
 
 def _refuse(found: Answered, known: Mapping[str, Any]) -> list[str]:

@@ -80,3 +80,8 @@ def test_rows_at_stops_count_for_nothing():
     at_stop = table.take(mbndt.interpreter.leaf_ids(rules, table) == 0)
     with pytest.raises(DataError, match="no row gets an answer"):
         trade_off(stopping, at_stop)
+
+
+def test_rows_that_learning_has_seen_are_warned_of_as_their_figures_flatter():
+    with pytest.warns(DataWarning, match="learned from these rows, or most of them; figures flat"):
+        trade_off(learned(), others(300, 0))
