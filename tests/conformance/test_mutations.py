@@ -67,8 +67,15 @@ MUTATIONS = {
 }
 
 
-# The same errors where numbers are narrower: floats, whole numbers of 32 bits, a matrix of doubles.
+# The same errors where numbers are narrower: floats, whole numbers of 32 bits, a matrix of doubles,
+# whole numbers that are doubles, decimals of 8 places.
 NARROW = {
+    "dmn": {"none": {"whole": 1000}},
+    "fhir": {
+        "none": {"cut": 0.25, "whole": 1000},
+        "<= for <": {"cut": 0.25000001},
+        "15 digits": None,
+    },
     "matrix": {"none": {"whole": 1000}, "unseen to the wrong child": None},
     "float": {
         "none": {"cut": to_float32(LONG), "whole": 1000},
@@ -100,7 +107,7 @@ FOR_INTEGERS = {"<= for < on integers": {"whole": 1001}, "integers compared as d
 def test_a_typical_error_is_caught(target, options, mutation):
     changes = dict(MUTATIONS)
     for word, own in NARROW.items():
-        if word in options.values():
+        if word in (target, *options.values()):
             changes |= FOR_INTEGERS | own
     if changes[mutation] is None:
         pytest.skip("numbers of this width can't tell")
