@@ -40,8 +40,9 @@ def mismatches(scored: Any, rules: Rules) -> int:
     expected = rules.predict(columns)
     wrong = columns["leaf"] != expected.leaf
     wrong |= columns["prediction"] != np.array(expected.prediction)
-    for k, probability in enumerate(expected.probabilities.T):
-        wrong |= columns[f"probability_{k}"] != probability
+    for name, by_class in expected.outputs.items():  # risks and scores
+        for k, number in enumerate(by_class.T):
+            wrong |= columns[f"{name}_{k}"] != number
     return int(wrong.sum())
 
 
