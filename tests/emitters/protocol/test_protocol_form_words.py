@@ -26,7 +26,7 @@ SAID = {
         "round": "kann 4 oder 4000 sein. Schreiben Sie 4 oder 4000.",
         "outside": "30,5 liegt außerhalb von 0,1 bis 30: Wert und Einheit prüfen.",
         "range": "von 0,1 bis 30",
-        "thousands": "Schreiben Sie kein Zeichen zwischen Tausender.",
+        "thousands": "Schreiben Sie kein Zeichen zwischen Tausendern.",
         "no": "nein (false)",
         "result": "R15: “ward”",
         "because": "denn Serum lactate ist 4,5, also 4 oder mehr, und On oxygen ist nein (false)",
